@@ -1,5 +1,5 @@
 """Measures the cost of a step under `reveza jobs run`, GNU parallel, HyperQueue, xargs and a shell
-loop in the same run, and the startup of a job of 100,000 steps. Called by bench/jobs.sh."""
+loop in the same run, and the startup of jobs of many steps. Called by bench/jobs.sh."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ import tempfile
 import time
 
 STEPS = 10_000
-LONG = 100_000
+LISTS = (100_000, 1_000_000)
 
 
 def timed(command, environment, folder):
@@ -44,15 +44,8 @@ def hyperqueue(python, workers):
     return float(ran.stdout.splitlines()[-1])
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--reveza", required=True)
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--hyperqueue", help="Python interpreter with the package hyperqueue")
-    options = parser.parse_args()
-    folder = tempfile.mkdtemp()
-    environment = {**os.environ, "REVEZA_STATE": os.path.join(folder, "state"),
-                   "XDG_RUNTIME_DIR": folder}
+def measure_steps(options, folder, environment):
+    """Prints the time of a step of each tool in three interleaved rounds."""
     runs = [("posix_spawn, one at a time", None)]
     for workers in (1, 2):
         runs.append((f"reveza jobs run --workers {workers}",
@@ -84,28 +77,67 @@ def main():
             rows.setdefault(what, []).append(seconds)
     print(f"{STEPS} steps of `true`, outputs captured; median of three interleaved rounds")
     base = statistics.median(rows[runs[0][0]]) / STEPS * 1e6
-    print(f"{'':<34}{'us/step':>9}{'over spawning':>15}")
+    print(f"{'':<34}{'us/step':>9}{'over spawning':>15}{'over xargs':>12}")
     for what, seconds in rows.items():
         each = statistics.median(seconds) / STEPS * 1e6
-        print(f"{what:<34}{each:>9.0f}{each - base:>15.0f}")
-
-    # Time from the start of the runner to its first step, and its memory with all steps queued.
-    mark = os.path.join(folder, "first")
-    command = [options.reveza, "jobs", "run", "--quiet", "--name", "long", "--workers", "1",
-               "--halt", "now,fail=1", "--", "sh", "-c", f"date +%s.%N > {mark}; exit 1", "{n}",
-               ":::", "n", f"1..{LONG}"]
-    for what in (f"\nlist of {LONG} steps", "the same list resumed"):
-        begin = time.time()
-        process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL)
-        _, _, usage = os.wait4(process.pid, 0)
-        with open(mark, encoding="ascii") as file:
-            first = float(file.read()) - begin
-        os.remove(mark)
-        print(f"{what}: first step after {first:.2f} s, "
-              f"peak memory of the runner {usage.ru_maxrss / 1024:.0f} MiB")
+        same = f"xargs -P {2 if '2' in what else 1}"
+        beside = statistics.median(rows[same]) / STEPS * 1e6
+        print(f"{what:<34}{each:>9.0f}{each - base:>15.0f}{each - beside:>12.0f}")
     with open(os.path.join(options.out, "results.json"), "w", encoding="utf-8") as file:
         json.dump(rows, file, indent=1)
+
+
+def run(command, environment):
+    """Returns the moment that a command began, its seconds and its peak memory in MiB."""
+    began = time.time()
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as process:
+        _, _, usage = os.wait4(process.pid, 0)
+    return began, time.time() - began, usage.ru_maxrss / 1024
+
+
+def measure_list(options, folder, environment, steps):
+    """Prints the time to the first step of a job of so many, the memory of its runner, and the time
+    of the same command when all are done, and of commands that show it."""
+    mark = os.path.join(folder, "first")
+    job = f"list-{steps}"
+    command = [options.reveza, "jobs", "run", "--quiet", "--name", job, "--workers", "1",
+               "--halt", "now,fail=1", "--", "sh", "-c", f"date +%s.%N > {mark}; exit 1", "{n}",
+               ":::", "n", f"1..{steps}"]
+    print(f"\nlist of {steps} steps")
+    for what in ("new", "resumed"):
+        began, _, memory = run(command, environment)
+        with open(mark, encoding="ascii") as file:
+            first = float(file.read()) - began
+        os.remove(mark)
+        print(f"  {what}: first step after {first:.2f} s, peak memory of the runner "
+              f"{memory:.0f} MiB", flush=True)
+    subprocess.run([options.finished_job, environment["REVEZA_STATE"], job], check=True)
+    for what in ("all done", "all done, again"):
+        _, seconds, memory = run(command, environment)
+        print(f"  {what}: {seconds:.2f} s, {memory:.0f} MiB", flush=True)
+    for words in (["list"], ["show", job], ["logs", job, str(steps // 2)],
+                  ["logs", job, f"n={steps // 2}"]):
+        seconds = [run([options.reveza, "jobs", *words], environment)[1] for _ in range(5)]
+        print(f"  jobs {' '.join(words)}: {statistics.median(seconds):.3f} s", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", nargs="?", choices=["steps", "lists"], help="default: both")
+    parser.add_argument("--reveza", required=True)
+    parser.add_argument("--finished-job", required=True, help="program bench/finished_job")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--hyperqueue", help="Python interpreter with the package hyperqueue")
+    options = parser.parse_args()
+    folder = tempfile.mkdtemp()
+    environment = {**os.environ, "REVEZA_STATE": os.path.join(folder, "state"),
+                   "XDG_RUNTIME_DIR": folder}
+    if options.what != "lists":
+        measure_steps(options, folder, environment)
+    if options.what != "steps":
+        for steps in LISTS:
+            measure_list(options, folder, environment, steps)
     shutil.rmtree(folder)
 
 

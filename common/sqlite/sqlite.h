@@ -26,7 +26,7 @@ class Statement {
   Statement() = default;
   explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
 
-  // Parameters are numbered from 1. Text and blobs are copied.
+  // Parameters are numbered from 1. Text and blobs must outlive Run(), or Step() until Reset().
   Statement& Bind(int index, std::int64_t value);
   Statement& Bind(int index, std::string_view text);
   Statement& BindBlob(int index, std::string_view bytes);

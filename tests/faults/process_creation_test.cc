@@ -50,5 +50,26 @@ TEST(ProcessCreationTest, RunnerSpawnsOnlySupervisorsAndNothingForks) {
   EXPECT_EQ(lines, kSteps);
 }
 
+// A brief step must not pay for what others need. Some calls are left for a machine where a step is
+// not brief: it is announced, and the room on the disk is read again. Those of the runner depend on
+// the time, as it commits every 50 ms.
+TEST(ProcessCreationTest, AStepTakesItsSupervisorFewSystemCalls) {
+  const auto calls = [](std::size_t steps) {
+    const platform::TestingDirectory folder;
+    setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1);
+    setenv("REVEZA_STATE", (folder / "state").c_str(), 1);
+    const TraceResult traced =
+        Tracer(REVEZA_SUPERVISOR, "/bin/true")
+            .Run({REVEZA_PROGRAM, "jobs", "run", "--name", "calls", "--quiet", "--workers", "1",
+                  "--", "true", "{n}", ":::", "n", "1.." + std::to_string(steps)},
+                 {});
+    EXPECT_EQ(traced.status, 0);
+    return traced.stops.at(static_cast<std::size_t>(Role::kSupervisor)) / 2;
+  };
+  constexpr std::size_t kMore = 100;
+  const std::size_t few = calls(10);
+  EXPECT_LE(calls(10 + kMore) - few, 32 * kMore);
+}
+
 }  // namespace process_creation_test
 }  // namespace reveza::testing

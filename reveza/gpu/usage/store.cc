@@ -121,7 +121,8 @@ Status Store::Add(std::span<const HourlyUsage> usages) {
             [](std::string_view name) { return fmt::format("{0} = {0} + excluded.{0}", name); }));
     ASSIGN_OR_RETURN(auto insert, database_.Prepare(sql));
     for (const auto& [hour, usage] : usages) {
-      insert.Bind(1, SecondsOf(hour)).Bind(2, fmt::format("{:016x}", usage.job));
+      const std::string job = fmt::format("{:016x}", usage.job);
+      insert.Bind(1, SecondsOf(hour)).Bind(2, job);
       insert.Bind(3, static_cast<std::int64_t>(usage.user)).Bind(4, usage.name);
       for (std::size_t i = 0; i < kCounterNames.size(); ++i) {
         insert.Bind(static_cast<int>(5 + i), usage.counters[i]);

@@ -160,7 +160,7 @@ Status ClusterRun::TakeAttempts(Task& task, std::int64_t after) {
   if (parts_.journal.last_sequence() == after) return {};
   ASSIGN_OR_RETURN(const auto attempts, parts_.journal.AttemptsAfter(after));
   for (const AttemptEntry& attempt : attempts) {
-    const auto step = by_identity_.Find(entries_, attempt.result.name.identity);
+    const auto step = list_.Find(attempt.result.name.identity);
     if (step && task.steps.contains(*step)) RETURN_IF_ERROR(TakeAttempt(task, *step, attempt));
   }
   return {};
@@ -168,8 +168,8 @@ Status ClusterRun::TakeAttempts(Task& task, std::int64_t after) {
 
 Status ClusterRun::TakeAttempt(Task& task, std::uint32_t step, const AttemptEntry& entry) {
   const AttemptResult& result = entry.result;
-  ASSIGN_OR_RETURN(auto found, parts_.journal.Find(result.name.identity));
-  if (found) entries_[step] = *std::move(found);
+  ASSIGN_OR_RETURN(const auto found, parts_.journal.Find(result.name.identity));
+  if (found) list_.Set(step, *found);
   Learn(step, entry);
   ++ended_here_;
   observer_.OnStart(ReportOf(step, result.name.attempt));
@@ -258,7 +258,7 @@ Status ClusterRun::SettleLost(const Task& task, std::uint32_t step) {
   if (!counts || ++returned_[step] < kMaxReturns) return Requeue(step);
   const std::string said = LastLine(task.place.log());
   Report(fmt::format(
-      "step {} never runs: its task ended {} times {}{}", entries_[step].label, kMaxReturns,
+      "step {} never runs: its task ended {} times {}{}", LabelOf(job_, step), kMaxReturns,
       task.state == TaskState::kTimeLimit
           ? fmt::format("at the time limit of {}; {}", settings_.engine->name(),
                         settings_.engine->time_limit_advice())
@@ -270,14 +270,14 @@ Status ClusterRun::SettleLost(const Task& task, std::uint32_t step) {
 
 Status ClusterRun::Requeue(std::uint32_t step) {
   schedule_.Requeue(step);
-  ASSIGN_OR_RETURN(auto found, parts_.journal.Find(entries_[step].identity));
-  if (found) entries_[step] = *std::move(found);
-  return parts_.journal.Requeue(entries_[step].identity);
+  ASSIGN_OR_RETURN(const auto found, parts_.journal.Find(list_[step].identity));
+  if (found) list_.Set(step, *found);
+  return parts_.journal.Requeue(list_[step].identity);
 }
 
 Status ClusterRun::FailStep(std::uint32_t step) {
   schedule_.Fail(step);
-  RETURN_IF_ERROR(parts_.journal.MarkFailed(entries_[step].identity));
+  RETURN_IF_ERROR(parts_.journal.MarkFailed(list_[step].identity));
   CheckHalt();
   return {};
 }
@@ -306,7 +306,7 @@ void ClusterRun::CheckHalt() {
 }
 
 StepReport ClusterRun::ReportOf(std::uint32_t step, std::uint32_t attempt) const {
-  return {step, entries_[step].label, attempt, entries_[step].files};
+  return {step, LabelOf(job_, step), attempt, list_.FilesOf(step)};
 }
 
 }  // namespace reveza::jobs

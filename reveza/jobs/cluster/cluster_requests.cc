@@ -15,7 +15,7 @@ namespace reveza::jobs {
 Result<std::uint64_t> ClusterRun::Retry(const nlohmann::json& steps) {
   ASSIGN_OR_RETURN(const auto chosen, StepsToRetry(steps, schedule_));
   for (const std::uint32_t step : chosen) {
-    RETURN_IF_ERROR(parts_.journal.Requeue(entries_[step].identity));
+    RETURN_IF_ERROR(parts_.journal.Requeue(list_[step].identity));
     retries_.Reset(step);
     returned_.erase(step);
     schedule_.Revive(step);
@@ -24,12 +24,11 @@ Result<std::uint64_t> ClusterRun::Retry(const nlohmann::json& steps) {
 }
 
 Result<std::uint64_t> ClusterRun::AddNewlyListedSteps() {
-  const std::size_t before = entries_.size();
-  ASSIGN_OR_RETURN(const auto added, AppendListedSteps(parts_, entries_));
+  const std::size_t before = list_.size();
+  ASSIGN_OR_RETURN(const auto added, AppendListedSteps(parts_, list_));
   if (added == 0) return 0;
   schedule_.AddNewSteps();
-  by_identity_.Build(entries_);
-  for (std::size_t step = before; step < entries_.size(); ++step) {
+  for (std::size_t step = before; step < list_.size(); ++step) {
     RETURN_IF_ERROR(RestoreState(static_cast<std::uint32_t>(step)));
   }
   return added;
@@ -118,7 +117,7 @@ nlohmann::json ClusterRun::RunnerStatus() const {
       if (task.state != TaskState::kRunning) continue;
       for (const auto& [step, attempts] : task.steps) {
         running.push_back({{"step", step + 1},
-                           {"label", entries_[step].label},
+                           {"label", LabelOf(job_, step)},
                            {"attempt", attempts + 1},
                            {"pid", nullptr},
                            {"state", "running"},

@@ -51,18 +51,17 @@ Status ClusterRun::Prepare() {
   ASSIGN_OR_RETURN(auto owner, OwnerFile::Claim(settings_.folder / "runner.owner",
                                                 "the job in " + settings_.folder.string()));
   owner_.emplace(std::move(owner));
-  ASSIGN_OR_RETURN(entries_, TakeEntries(parts_));
-  RETURN_IF_ERROR(AppendListedSteps(parts_, entries_));
+  ASSIGN_OR_RETURN(list_, TakeList(parts_));
+  RETURN_IF_ERROR(AppendListedSteps(parts_, list_));
   schedule_.AddNewSteps();
-  by_identity_.Build(entries_);
   ASSIGN_OR_RETURN(const auto attempts, parts_.journal.AttemptsAfter(0));
   for (const AttemptEntry& attempt : attempts) {
-    const auto step = by_identity_.Find(entries_, attempt.result.name.identity);
+    const auto step = list_.Find(attempt.result.name.identity);
     if (step) Learn(*step, attempt);
   }
   RETURN_IF_ERROR(AdoptArrays());
   RETURN_IF_ERROR(NoteEngine(settings_.folder, settings_.engine->kind()));
-  for (std::uint32_t step = 0; step < entries_.size(); ++step) {
+  for (std::uint32_t step = 0; step < list_.size(); ++step) {
     RETURN_IF_ERROR(RestoreState(step));
   }
   run_.began = WallNow();
@@ -77,10 +76,10 @@ Status ClusterRun::Prepare() {
 }
 
 Status ClusterRun::RestoreState(std::uint32_t step) {
-  if (entries_[step].state == StepState::kDone) ++summary_.done_before;
+  if (list_[step].state == StepState::kDone) ++summary_.done_before;
   // A step of an array that is open.
   if (schedule_.state(step) == Schedule::State::kRunning) return {};
-  return RestoreStep(parts_.request, entries_[step], step, parts_.journal, schedule_, retries_);
+  return RestoreStep(parts_.request, list_[step], step, parts_.journal, schedule_, retries_);
 }
 
 bool ClusterRun::IsFinished() const {

@@ -26,7 +26,7 @@
 #include "reveza/jobs/engine/engine.h"
 #include "reveza/jobs/engine/owner_file.h"
 #include "reveza/jobs/engine/schedule.h"
-#include "reveza/jobs/engine/step_index.h"
+#include "reveza/jobs/engine/step_list.h"
 
 namespace reveza::jobs {
 
@@ -162,8 +162,7 @@ class ClusterRun {
   Schedule schedule_;
   RetryPolicy retries_;
   Claims claims_;
-  std::vector<StepEntry> entries_;
-  StepIndex by_identity_;
+  StepList list_;
   std::vector<Array> arrays_;  // with tasks that have not ended
   std::set<std::uint32_t> ended_arrays_;
   std::uint32_t last_array_ = 0;

@@ -74,8 +74,8 @@ Status ClusterRun::AdoptArray(std::uint32_t number) {
   for (std::uint32_t i = 0; i < array.count; ++i) {
     Task task{.place = {array.place.folder, {i + 1, array.count}}};
     for (const auto& known : files[i].known) {
-      const auto step = by_identity_.Find(entries_, known.identity);
-      const StepState state = step ? entries_[*step].state : StepState::kDone;
+      const auto step = list_.Find(known.identity);
+      const StepState state = step ? list_[*step].state : StepState::kDone;
       if (state == StepState::kDone || state == StepState::kFailed ||
           schedule_.state(*step) == Schedule::State::kRunning) {
         array.outdated = true;
@@ -134,7 +134,7 @@ TaskResources ClusterRun::ResourcesOf(std::uint32_t step) const {
 
 TaskResources ClusterRun::ResourcesOfTask(const TaskFile& task) const {
   if (task.known.empty()) return {};
-  const auto step = by_identity_.Find(entries_, task.known[0].identity);
+  const auto step = list_.Find(task.known[0].identity);
   return step ? ResourcesOf(*step) : TaskResources{};
 }
 
@@ -165,7 +165,7 @@ TaskFile ClusterRun::MakeTask(std::span<const std::uint32_t> steps, const TaskRe
   task.job.name = job_.name;
   task.job.commands = job_.commands;
   for (const std::uint32_t step : steps) {
-    const StepEntry& entry = entries_[step];
+    const StepStatus& status = list_[step];
     Step& copy = task.job.steps.emplace_back(job_.steps[step]);
     copy.after.clear();
     copy.number = NumberOf(job_, step);
@@ -177,10 +177,10 @@ TaskFile ClusterRun::MakeTask(std::span<const std::uint32_t> steps, const TaskRe
     }
     std::uint64_t cycles = 0;
     if (command.cycles) {
-      const auto first = parts_.journal.FirstMissingCycle(entry.identity, command.cycles->count);
+      const auto first = parts_.journal.FirstMissingCycle(status.identity, command.cycles->count);
       cycles = first.value_or(1) - 1;
     }
-    task.known.push_back({entry.identity, entry.attempts, cycles});
+    task.known.push_back({status.identity, status.attempts, cycles});
   }
   KeepUsedCommands(task.job);
   const RunRequest& request = parts_.request;
@@ -211,10 +211,10 @@ Status ClusterRun::NewArray(const TaskResources& each, std::span<const std::uint
     Task task{.place = {array.place.folder, {i + 1, count}}};
     for (std::size_t position = 0; position < shares[i].size(); ++position) {
       const std::uint32_t step = shares[i][position];
-      StepEntry& entry = entries_[step];
-      entry.files = OutputsOfStep(task.place, position);
-      RETURN_IF_ERROR(parts_.journal.SetFiles(entry.identity, entry.files));
-      task.steps.emplace(step, entry.attempts);
+      const std::string outputs = OutputsOfStep(task.place, position);
+      RETURN_IF_ERROR(parts_.journal.SetFiles(list_[step].identity, outputs));
+      list_.SetFiles(step, outputs);
+      task.steps.emplace(step, list_[step].attempts);
     }
     array.tasks.push_back(std::move(task));
   }

@@ -202,12 +202,17 @@ Admission::Choice Governor::Next(Nanoseconds now, std::span<const std::uint32_t>
     return {std::nullopt,
             {Verdict::Kind::kWait, "memory pressure: paused steps resume first", std::nullopt}};
   }
-  std::vector<QueuedStep> waiting;
-  waiting.reserve(queue.size());
-  for (const auto step : queue)
-    waiting.push_back({step, NeedOf(step, running), GpusVisibleTo(step)});
   auto& admission = admissions_[(may[0] ? 1u : 0u) + (may[1] ? 2u : 0u)];
-  return admission.Next(reading_, waiting, running, budget_);
+  std::vector<QueuedStep> waiting;
+  const auto next_of = [&](std::size_t count) {
+    for (const auto step : queue.first(count).subspan(waiting.size())) {
+      waiting.push_back({step, NeedOf(step, running), GpusVisibleTo(step)});
+    }
+    return admission.Next(reading_, waiting, running, budget_);
+  };
+  // Others matter only if the first has to wait.
+  auto choice = next_of(std::min<std::size_t>(1, queue.size()));
+  return choice.index || queue.size() <= 1 ? choice : next_of(queue.size());
 }
 
 std::optional<PressureAction> Governor::RelievePressure(Nanoseconds now,

@@ -40,7 +40,7 @@ Job TwoCommands(Bytes gpu_memory) {
 }
 
 void AddSteps(Job& job, std::uint32_t command, int count) {
-  for (int n = 0; n < count; ++n) job.steps.push_back({command, {}, {}});
+  for (int n = 0; n < count; ++n) job.steps.emplace_back().command = command;
 }
 
 class World {

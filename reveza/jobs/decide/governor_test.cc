@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "common/platform/process_table.h"
 #include "common/platform/testing_directory.h"
 #include "reveza/gpu/nvml/testing_fakes.h"
@@ -14,7 +16,7 @@ Job OneCommand() {
   Command command;
   command.arguments = {"./simulate", "{n}"};
   job.commands.push_back(command);
-  for (int n = 0; n < 10; ++n) job.steps.push_back({0, {{"n", std::to_string(n)}}, {}});
+  for (int n = 0; n < 10; ++n) job.steps.emplace_back().parameters = {{"n", std::to_string(n)}};
   return job;
 }
 
@@ -23,6 +25,26 @@ AttemptResult Ended(Outcome outcome) {
   result.outcome = outcome;
   result.ended = 1'000'000'000;
   return result;
+}
+
+// A decision about one step must not cost what one about many costs.
+TEST(GovernorTest, LooksAtOtherStepsOnlyIfTheFirstHasToWait) {
+  Job job = OneCommand();
+  job.commands[0].memory_template = "{n}MiB";
+  job.commands[0].claim.cpus = 4;
+  std::set<std::uint32_t> asked;
+  Governor governor(job, {}, 8, {.memory = [&](std::uint32_t step) {
+                      asked.insert(step);
+                      return std::optional(kMiB);
+                    }});
+  const std::vector<std::uint32_t> queue = {0, 1, 2, 3};
+  EXPECT_EQ(governor.Next(std::chrono::nanoseconds(1), queue, {}).index, 0u);
+  EXPECT_EQ(asked, (std::set<std::uint32_t>{0}));
+  std::vector<RunningStep> running(1);
+  running[0].step = 9;
+  running[0].need.cpus = 8;
+  EXPECT_FALSE(governor.Next(std::chrono::nanoseconds(2), queue, running).index);
+  EXPECT_EQ(asked.size(), queue.size());
 }
 
 TEST(GovernorTest, FixedWorkersAreNotTuned) {
@@ -53,7 +75,7 @@ std::string LimitOfSleepers(Governor& governor) {
 
 TEST(GovernorTest, BoundsWorkersByUserOrSystemOnly) {
   Job job = OneCommand();
-  job.steps.resize(2000, {0, {}, {}});
+  job.steps.resize(2000);
   Governor free(job, {}, 8, {.max_steps = {300, "open files"}});
   EXPECT_EQ(free.Workers(), 2u) << "a quarter of the cores";
   EXPECT_EQ(free.WorkersThatShareCores(), 8u);
@@ -68,7 +90,7 @@ TEST(GovernorTest, BoundsWorkersByUserOrSystemOnly) {
 
 TEST(GovernorTest, PausedStepsAreNoReasonForMoreWorkers) {
   Job job = OneCommand();
-  job.steps.resize(100, {0, {}, {}});
+  job.steps.resize(100);
   Governor governor(job, {}, 8);
   std::vector<RunningStep> running(2);
   running[1].step = 1;
@@ -95,7 +117,7 @@ TEST(GovernorTest, LearnedClaimsSurviveRestart) {
 
 TEST(GovernorTest, LearnsMemoryByParameters) {
   Job job = OneCommand();
-  for (int n = 10; n < 40; ++n) job.steps.push_back({0, {{"n", std::to_string(n)}}, {}});
+  for (int n = 10; n < 40; ++n) job.steps.emplace_back().parameters = {{"n", std::to_string(n)}};
   Governor governor(job, {}, 2);
   const auto end = [&](std::uint32_t step, Outcome outcome, Bytes peak) {
     governor.OnStepEnded(std::chrono::seconds(1), step, Ended(outcome), {}, {.memory = peak});

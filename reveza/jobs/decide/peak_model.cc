@@ -15,7 +15,7 @@ constexpr double kMaxExcess = 2.0 / 3;  // of what the largest peak would claim 
 constexpr std::size_t kMinValues = 3;
 constexpr std::size_t kMinOfValue = 2;
 
-std::optional<double> NumberOf(const std::string& value) {
+std::optional<double> NumberOf(std::string_view value) {
   const auto number = ParseNumber<double>(value);
   return number && std::isfinite(*number) ? number : std::nullopt;
 }
@@ -25,10 +25,10 @@ constexpr std::size_t kSamplesPerFit = 8;
 
 }  // namespace
 
-void PeakModel::Add(std::span<const Parameter> parameters, Bytes peak) {
+void PeakModel::Add(const Parameters& parameters, Bytes peak) {
   Sample sample;
-  for (const Parameter& parameter : parameters) {
-    sample.values.push_back(parameter.value);
+  for (const auto parameter : parameters) {
+    sample.values.emplace_back(parameter.value);
     sample.numbers.push_back(NumberOf(parameter.value));
   }
   sample.peak = static_cast<double>(peak);
@@ -44,12 +44,12 @@ void PeakModel::Add(std::span<const Parameter> parameters, Bytes peak) {
   if (surprises || unfitted_ * kSamplesPerFit >= samples_.size()) Fit();
 }
 
-std::optional<Bytes> PeakModel::Predict(std::span<const Parameter> parameters) const {
+std::optional<Bytes> PeakModel::Predict(const Parameters& parameters) const {
   if (lines_.empty()) return std::nullopt;
   std::vector<std::string> values;
   std::vector<std::optional<double>> numbers;
-  for (const Parameter& parameter : parameters) {
-    values.push_back(parameter.value);
+  for (const auto parameter : parameters) {
+    values.emplace_back(parameter.value);
     numbers.push_back(NumberOf(parameter.value));
   }
   const auto best = Best(values, numbers);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/base/bytes.h"
-#include "reveza/jobs/definition/job.h"
+#include "reveza/jobs/definition/step_parameters.h"
 
 namespace reveza::jobs {
 
@@ -25,12 +25,12 @@ class PeakModel {
 
   // Records the peak of a successful step. Fits again after every eighth as many samples as there
   // are, and at once when the peak is above what was predicted.
-  void Add(std::span<const Parameter> parameters, Bytes peak);
+  void Add(const Parameters& parameters, Bytes peak);
 
   // Returns an upper estimate for a step, without a margin: the prediction of the parameter that
   // explains the peaks best, plus the largest peak above it so far. nullopt if no parameter makes
   // claims at least a third smaller than the largest peak would, or if none tells of this step.
-  std::optional<Bytes> Predict(std::span<const Parameter> parameters) const;
+  std::optional<Bytes> Predict(const Parameters& parameters) const;
 
  private:
   struct Sample {

@@ -106,7 +106,7 @@ std::string AsIdentifier(std::string_view name) {
 
 }  // namespace
 
-Result<ParameterRows> ParseCsv(std::string_view text, std::string_view name) {
+Result<ParameterTable> ParseCsv(std::string_view text, std::string_view name) {
   CsvReader reader(text, name);
   ASSIGN_OR_RETURN(auto header, reader.Next());
   if (header.empty())
@@ -125,25 +125,27 @@ Result<ParameterRows> ParseCsv(std::string_view text, std::string_view name) {
       return reader.ErrorAtField(field.location, fmt::format("duplicate column '{}'", field.text));
     }
   }
-  ParameterRows rows;
-  for (;;) {
-    ASSIGN_OR_RETURN(auto fields, reader.Next());
-    if (fields.empty()) return rows;
+  std::vector<TextList> values(header.size());
+  for (std::size_t rows = 0;; ++rows) {
+    ASSIGN_OR_RETURN(const auto fields, reader.Next());
+    if (fields.empty()) {
+      ParameterTable table(rows);
+      for (std::size_t i = 0; i < header.size(); ++i) {
+        table.AddColumn(std::move(header[i].text), std::move(values[i]));
+      }
+      return table;
+    }
     if (fields.size() != header.size()) {
       const bool more = fields.size() > header.size();
       const Field& extra = more ? fields[header.size()] : fields.back();
       return reader.ErrorAtField(
           extra.location, fmt::format("expected {} fields, got {}", header.size(), fields.size()));
     }
-    if (rows.size() == kMaxSteps) {
+    if (rows == kMaxSteps) {
       return reader.ErrorAtField({.line = fields.front().location.line},
                                  fmt::format("a job has at most {} steps", kMaxSteps));
     }
-    auto& row = rows.emplace_back();
-    row.reserve(fields.size());
-    for (std::size_t i = 0; i < fields.size(); ++i) {
-      row.push_back({header[i].text, std::move(fields[i].text)});
-    }
+    for (std::size_t i = 0; i < fields.size(); ++i) values[i].Add(fields[i].text);
   }
 }
 

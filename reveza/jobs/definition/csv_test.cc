@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "reveza/jobs/definition/parameters.h"
 
 namespace reveza::jobs {
@@ -13,20 +15,21 @@ std::string ErrorOf(std::string_view text) {
 TEST(ParseCsv, FirstLineNamesTheColumns) {
   const auto rows = ParseCsv("\xEF\xBB\xBFseed,name\n1,a\r\n\n2,b", "t.csv");
   ASSERT_TRUE(rows) << rows.error().message;
-  ASSERT_EQ(rows->size(), 2u);
-  EXPECT_EQ((*rows)[0], (std::vector<Parameter>{{"seed", "1"}, {"name", "a"}}));
-  EXPECT_EQ((*rows)[1], (std::vector<Parameter>{{"seed", "2"}, {"name", "b"}}));
-  EXPECT_TRUE(ParseCsv("seed\n", "t.csv")->empty());
+  ASSERT_EQ(rows->rows(), 2u);
+  const auto table = std::make_shared<const ParameterTable>(*rows);
+  EXPECT_EQ(Parameters(table, 0), (std::vector<Parameter>{{"seed", "1"}, {"name", "a"}}));
+  EXPECT_EQ(Parameters(table, 1), (std::vector<Parameter>{{"seed", "2"}, {"name", "b"}}));
+  EXPECT_EQ(ParseCsv("seed\n", "t.csv")->rows(), 0u);
 }
 
 TEST(ParseCsv, QuotedFieldsContainCommasQuotesAndNewlines) {
   const auto rows = ParseCsv("a,b\n\"x,\"\"y\"\"\nz\",\"\"\n, \n", "t.csv");
   ASSERT_TRUE(rows) << rows.error().message;
-  ASSERT_EQ(rows->size(), 2u);
-  EXPECT_EQ((*rows)[0][0].value, "x,\"y\"\nz");
-  EXPECT_EQ((*rows)[0][1].value, "");
-  EXPECT_EQ((*rows)[1][0].value, "");
-  EXPECT_EQ((*rows)[1][1].value, " ") << "blanks belong to the field";
+  ASSERT_EQ(rows->rows(), 2u);
+  EXPECT_EQ(rows->At(0, 0).value, "x,\"y\"\nz");
+  EXPECT_EQ(rows->At(0, 1).value, "");
+  EXPECT_EQ(rows->At(1, 0).value, "");
+  EXPECT_EQ(rows->At(1, 1).value, " ") << "blanks belong to the field";
 }
 
 TEST(ParseCsv, ErrorsHaveLineAndColumn) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "common/base/units.h"
 
@@ -11,12 +12,8 @@ namespace {
 
 std::vector<std::string_view> NamesOf(const Step& step) {
   std::vector<std::string_view> names;
-  for (const Parameter& parameter : step.parameters) names.push_back(parameter.name);
+  for (const auto parameter : step.parameters) names.push_back(parameter.name);
   return names;
-}
-
-bool HasNames(const Step& step, std::span<const std::string_view> names) {
-  return std::ranges::equal(step.parameters, names, {}, &Parameter::name);
 }
 
 Status CheckNames(std::span<const std::string_view> names) {
@@ -76,29 +73,28 @@ Result<Expander::Compiled> Expander::Compile(const Command& command,
 Result<Expander> Expander::Make(const Job& job) {
   Expander expander;
   expander.commands_.resize(job.commands.size());
-  // Parameter names of the last step of each command; usually the same for all its steps.
-  std::vector<std::vector<std::string_view>> names(job.commands.size());
-  std::vector<bool> seen(job.commands.size());
+  // The last step of each command; parameter names are usually the same for all its steps.
+  std::vector<const Step*> last(job.commands.size());
   for (std::size_t i = 0; i < job.steps.size(); ++i) {
     const Step& step = job.steps[i];
     const std::size_t c = step.command;
     if (c >= job.commands.size()) {
       return Fail(Error::Code::kInternal, "step {} has no command", i + 1);
     }
-    if (seen[c] && HasNames(step, names[c])) continue;
-    names[c] = NamesOf(step);
-    RETURN_IF_ERROR(CheckNames(names[c]));
-    auto compiled = Compile(job.commands[c], names[c]);
-    if (!compiled && seen[c]) {
+    const Step* before = std::exchange(last[c], &step);
+    if (before != nullptr && step.parameters.HasSameNames(before->parameters)) continue;
+    const auto names = NamesOf(step);
+    RETURN_IF_ERROR(CheckNames(names));
+    auto compiled = Compile(job.commands[c], names);
+    if (!compiled && before != nullptr) {
       return InvalidArgument("step {}: {}", i + 1, compiled.error().message);
     }
     if (!compiled) return std::unexpected(compiled.error());
-    if (!seen[c]) expander.commands_[c] = *std::move(compiled);
-    seen[c] = true;
+    if (before == nullptr) expander.commands_[c] = *std::move(compiled);
   }
   // Validate commands without steps too.
   for (std::size_t c = 0; c < job.commands.size(); ++c) {
-    if (seen[c]) continue;
+    if (last[c] != nullptr) continue;
     RETURN_IF_ERROR(Compile(job.commands[c], {}));
   }
   return expander;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -31,15 +32,6 @@ Identity From(XXH128_hash_t hash) {
   return identity;
 }
 
-// An identity is already a hash.
-struct IdentityHasher {
-  std::size_t operator()(const Identity& identity) const {
-    std::size_t last = 0;
-    std::memcpy(&last, identity.data() + identity.size() - sizeof(last), sizeof(last));
-    return last;
-  }
-};
-
 // Serialises fields unambiguously: each is prefixed by its length.
 class FieldHasher {
  public:
@@ -48,12 +40,12 @@ class FieldHasher {
     bytes_ += field;
   }
   void Add(std::uint64_t number) {
-    for (int shift = 0; shift < 64; shift += 8) {
-      bytes_ += static_cast<char>(static_cast<unsigned char>(number >> shift));
-    }
+    std::array<char, sizeof(number)> bytes;
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(number >> (8 * i));
+    bytes_.append(bytes.data(), bytes.size());
   }
   void Add(const Identity& identity) {
-    for (const std::uint8_t byte : identity) bytes_ += static_cast<char>(byte);
+    bytes_.append(reinterpret_cast<const char*>(identity.data()), identity.size());
   }
   void Clear() { bytes_.clear(); }
   Identity Hash() const { return From(XXH3_128bits(bytes_.data(), bytes_.size())); }
@@ -96,19 +88,45 @@ Identity HashOf(const Command& command, const platform::Environment& environment
   return fields.Hash();
 }
 
-void AddParameters(FieldHasher& fields, const Step& step, std::vector<const Parameter*>& sorted) {
-  sorted.clear();
-  for (const Parameter& parameter : step.parameters) sorted.push_back(&parameter);
-  const auto by_name = [](const Parameter* parameter) -> const std::string& {
-    return parameter->name;
-  };
-  std::ranges::sort(sorted, {}, by_name);
+void AddParameters(FieldHasher& fields, const Step& step, std::vector<ParameterView>& sorted) {
+  sorted.assign(step.parameters.begin(), step.parameters.end());
+  std::ranges::sort(sorted, {}, &ParameterView::name);
   fields.Add(static_cast<std::uint64_t>(sorted.size()));
-  for (const Parameter* parameter : sorted) {
-    fields.Add(parameter->name);
-    fields.Add(parameter->value);
+  for (const auto& [name, value] : sorted) {
+    fields.Add(name);
+    fields.Add(value);
   }
 }
+
+// Counts how often each of a known number of identities was added. Takes eight bytes for each, as a
+// job may have a million steps and hardly ever equal ones.
+class IdentityCounter {
+ public:
+  // `all`: in which identities will be added in order; outlives the counter.
+  IdentityCounter(const std::vector<Identity>& all, std::size_t count)
+      : all_(all), slots_(std::bit_ceil(2 * count + 1), kFree) {}
+
+  // Adds the last identity of `all`. Returns how often it was added before.
+  std::uint64_t AddLast() {
+    const Identity& identity = all_.back();
+    // An identity is already a hash.
+    std::size_t slot = 0;
+    std::memcpy(&slot, identity.data() + identity.size() - sizeof(slot), sizeof(slot));
+    for (slot &= slots_.size() - 1; slots_[slot] != kFree;
+         slot = (slot + 1) & (slots_.size() - 1)) {
+      if (all_[slots_[slot]] == identity) return ++repeated_[slots_[slot]];
+    }
+    slots_[slot] = static_cast<std::uint32_t>(all_.size() - 1);
+    return 0;
+  }
+
+ private:
+  static constexpr std::uint32_t kFree = ~std::uint32_t{0};
+
+  const std::vector<Identity>& all_;
+  std::vector<std::uint32_t> slots_;                           // indices of distinct ones
+  std::unordered_map<std::uint32_t, std::uint64_t> repeated_;  // by index of the first
+};
 
 Status AddInputs(FieldHasher& fields, const Expander& expander, const Step& step,
                  std::size_t number, FileHashCache& files) {
@@ -179,21 +197,23 @@ Result<std::vector<Identity>> ComputeIdentities(const Job& job, FileHashCache& f
   ASSIGN_OR_RETURN(const auto expander, Expander::Make(job));
   std::vector<Identity> commands;
   for (const Command& command : job.commands) commands.push_back(HashOf(command, environment));
+  std::vector<Identity> contents;
+  contents.reserve(job.steps.size());
+  IdentityCounter counter(contents, job.steps.size());
   std::vector<Identity> identities;
   identities.reserve(job.steps.size());
-  std::unordered_map<Identity, std::uint64_t, IdentityHasher> seen;
-  seen.reserve(job.steps.size());
   FieldHasher fields;
-  std::vector<const Parameter*> sorted;
+  std::vector<ParameterView> sorted;
   for (const Step& step : job.steps) {
     fields.Clear();
     fields.Add(commands[step.command]);
     AddParameters(fields, step, sorted);
-    RETURN_IF_ERROR(AddInputs(fields, expander, step, identities.size() + 1, files));
-    const Identity content = fields.Hash();
+    RETURN_IF_ERROR(AddInputs(fields, expander, step, contents.size() + 1, files));
+    contents.push_back(fields.Hash());
+    const std::uint64_t before = counter.AddLast();
     fields.Clear();
-    fields.Add(content);
-    fields.Add(seen[content]++);
+    fields.Add(contents.back());
+    fields.Add(before);
     identities.push_back(fields.Hash());
   }
   return identities;

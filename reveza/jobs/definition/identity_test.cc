@@ -67,7 +67,7 @@ TEST(Identity, DependsOnCommandParametersFolderAndEnvironment) {
   Job job = Simulate({"2"});
   EXPECT_NE(First(job), was);
   job = Simulate({"1"});
-  job.steps[0].parameters[0].name = "sead";
+  job.steps[0].parameters = {{"sead", "1"}};
   job.commands[0].arguments[2] = "{sead}";
   EXPECT_NE(First(job), was);
   job = Simulate({"1"});
@@ -80,7 +80,7 @@ TEST(Identity, DependsOnCommandParametersFolderAndEnvironment) {
   job.commands[0].environment = {{"A", "1"}};
   EXPECT_NE(First(job), was);
   job = Simulate({"1"});
-  job.steps[0].parameters.push_back({"more", "1"});
+  job.steps[0].parameters = {{"seed", "1"}, {"more", "1"}};
   EXPECT_NE(First(job), was);
   Job shell = Simulate({"1"});
   shell.commands[0].arguments = {"true"};
@@ -102,10 +102,10 @@ TEST(Identity, DoesNotDependOnRunOptions) {
 
 TEST(Identity, DoesNotDependOnTheOrderOfParametersAndVariables) {
   Job one = Simulate({"1"});
-  one.steps[0].parameters.push_back({"more", "2"});
+  one.steps[0].parameters = {{"seed", "1"}, {"more", "2"}};
   one.commands[0].environment = {{"A", "1"}, {"B", "2"}};
   Job other = one;
-  std::swap(other.steps[0].parameters[0], other.steps[0].parameters[1]);
+  other.steps[0].parameters = {{"more", "2"}, {"seed", "1"}};
   std::swap(other.commands[0].environment[0], other.commands[0].environment[1]);
   EXPECT_EQ(First(one), First(other));
 }

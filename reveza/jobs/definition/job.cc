@@ -25,7 +25,7 @@ std::uint32_t NumberOf(const Job& job, std::size_t step) {
 
 std::string LabelOf(const Job& job, std::size_t step) {
   std::string label;
-  for (const auto& [name, value] : job.steps[step].parameters) {
+  for (const auto [name, value] : job.steps[step].parameters) {
     if (!label.empty()) label += ' ';
     label.append(name).append("=").append(value);
   }

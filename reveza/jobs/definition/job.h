@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/base/bytes.h"
+#include "reveza/jobs/definition/step_parameters.h"
 
 namespace reveza::jobs {
 
@@ -62,18 +63,12 @@ inline Lane LaneOf(const Command& command) {
 // blocks its peers.
 bool MayHoldGpu(const Command& command);
 
-struct Parameter {
-  std::string name;
-  std::string value;
-
-  bool operator==(const Parameter&) const = default;
-};
-
+// A job may have a million of them.
 struct Step {
-  std::uint32_t command = 0;          // index into Job::commands
-  std::vector<Parameter> parameters;  // in declaration order
-  std::vector<std::uint32_t> after;   // indices of steps that must succeed first
-  std::uint32_t number = 0;           // in the whole job, from 1, if this is a part; 0: index + 1
+  Parameters parameters;
+  std::vector<std::uint32_t> after;  // indices of steps that must succeed first
+  std::uint32_t command = 0;         // index into Job::commands
+  std::uint32_t number = 0;          // in the whole job, from 1, if this is a part; 0: index + 1
 };
 
 struct Job {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -215,22 +216,24 @@ class JobReader {
   Status MakeSteps(JobEntry& entry) {
     RETURN_IF_ERROR(ReadRun(entry));
     ASSIGN_OR_RETURN(const auto axes, ReadAxes(entry));
-    auto rows = Grid(axes);
-    if (!rows) return Wrong(entry.parameters->location, rows.error().message);
-    if (job_.steps.size() + rows->size() > kMaxSteps) {
+    auto grid = Grid(axes);
+    if (!grid) return Wrong(entry.parameters->location, grid.error().message);
+    const std::size_t rows = grid->rows();
+    if (job_.steps.size() + rows > kMaxSteps) {
       return Wrong(entry.run->location, fmt::format("a job has at most {} steps", kMaxSteps));
     }
+    const auto table = std::make_shared<const ParameterTable>(*std::move(grid));
     Step first;
-    first.parameters = rows->front();
+    first.parameters = {table, 0};
     if (auto expanded = Expand(entry.command, first, {}); !expanded) {
       return Wrong(entry.run->location, expanded.error().message);
     }
     entry.first_step = static_cast<std::uint32_t>(job_.steps.size());
-    entry.steps = static_cast<std::uint32_t>(rows->size());
+    entry.steps = static_cast<std::uint32_t>(rows);
     const auto command = static_cast<std::uint32_t>(job_.commands.size());
     job_.commands.push_back(entry.command);
-    for (auto& row : *rows) {
-      job_.steps.push_back({.command = command, .parameters = std::move(row), .after = {}});
+    for (std::size_t row = 0; row < rows; ++row) {
+      job_.steps.push_back({.parameters = {table, row}, .after = {}, .command = command});
     }
     return {};
   }

@@ -23,8 +23,8 @@ std::vector<std::string> Labels(const Job& job) {
   std::vector<std::string> labels;
   for (const Step& step : job.steps) {
     std::string& label = labels.emplace_back(job.commands[step.command].arguments[0]);
-    for (const Parameter& parameter : step.parameters) {
-      label += " " + parameter.name + "=" + parameter.value;
+    for (const auto [name, value] : step.parameters) {
+      label.append(" ").append(name).append("=").append(value);
     }
   }
   return labels;

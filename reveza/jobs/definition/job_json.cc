@@ -40,8 +40,8 @@ std::vector<std::string> StringsFromJson(const json& list) {
   return texts;
 }
 
-json PairToJson(const std::string& name, const std::string& value) {
-  return json::array({TextToJson(name), TextToJson(value)});
+json PairToJson(std::string_view name, std::string_view value) {
+  return json::array({TextToJson(std::string(name)), TextToJson(std::string(value))});
 }
 
 std::pair<std::string, std::string> PairFromJson(const json& from) {
@@ -99,13 +99,17 @@ Command CommandFromJson(const json& from) {
 Job ParsedJob(const json& from) {
   Job job;
   for (const auto& command : from.at("commands")) job.commands.push_back(CommandFromJson(command));
+  ParametersBuilder builder;
+  std::vector<Parameter> row;
   for (const auto& one : from.at("steps")) {
     Step step;
     one.at("command").get_to(step.command);
+    row.clear();
     for (const auto& parameter : one.at("parameters")) {
       auto [name, value] = PairFromJson(parameter);
-      step.parameters.push_back({std::move(name), std::move(value)});
+      row.push_back({std::move(name), std::move(value)});
     }
+    step.parameters = builder.Add(row);
     one.at("after").get_to(step.after);
     job.steps.push_back(std::move(step));
   }
@@ -139,7 +143,7 @@ json ToJson(const Job& job) {
   json steps = json::array();
   for (const auto& step : job.steps) {
     json parameters = json::array();
-    for (const auto& [name, value] : step.parameters) {
+    for (const auto [name, value] : step.parameters) {
       parameters.push_back(PairToJson(name, value));
     }
     steps.push_back(

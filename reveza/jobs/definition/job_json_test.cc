@@ -22,7 +22,10 @@ Job Full() {
   plain.arguments = {"true"};
   plain.shell = true;
   job.commands = {command, plain};
-  job.steps = {{0, {{"seed", "1"}, {"name", "x y"}}, {}}, {1, {}, {0}}};
+  job.steps.resize(2);
+  job.steps[0].parameters = {{"seed", "1"}, {"name", "x y"}};
+  job.steps[1].command = 1;
+  job.steps[1].after = {0};
   return job;
 }
 

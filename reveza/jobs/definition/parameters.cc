@@ -244,7 +244,7 @@ Result<std::vector<Axis>> ParseAxes(std::span<const std::string> words,
   return axes;
 }
 
-Result<ParameterRows> Grid(std::span<const Axis> axes) {
+Result<ParameterTable> Grid(std::span<const Axis> axes) {
   std::size_t rows = 1;
   std::vector<const Column*> columns;
   for (const Axis& axis : axes) {
@@ -263,29 +263,23 @@ Result<ParameterRows> Grid(std::span<const Axis> axes) {
       columns.push_back(&column);
     }
   }
-  ParameterRows result(rows);
-  for (std::size_t row = 0; row < rows; ++row) {
-    result[row].reserve(columns.size());
-    std::size_t block = rows;  // number of consecutive rows with the same value of this axis
-    for (const Axis& axis : axes) {
-      if (axis.empty()) continue;
-      const std::size_t length = axis.front().values.size();
-      block /= length;
-      const std::size_t index = row / block % length;
-      for (const Column& column : axis) result[row].push_back({column.name, column.values[index]});
+  ParameterTable table(rows);
+  std::size_t block = rows;  // number of consecutive rows with the same value of this axis
+  for (const Axis& axis : axes) {
+    if (axis.empty() || rows == 0) continue;
+    block /= axis.front().values.size();
+    for (const Column& column : axis) {
+      table.AddColumn(column.name, TextList(column.values), block);
     }
   }
-  return result;
+  return table;
 }
 
-Result<ParameterRows> ParseLines(std::string_view text, std::string_view name) {
-  ASSIGN_OR_RETURN(auto lines, SplitLines(text, name));
-  ParameterRows rows(lines.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].reserve(1);
-    rows[i].push_back({"line", std::move(lines[i])});
-  }
-  return rows;
+Result<ParameterTable> ParseLines(std::string_view text, std::string_view name) {
+  ASSIGN_OR_RETURN(const auto lines, SplitLines(text, name));
+  ParameterTable table(lines.size());
+  table.AddColumn("line", TextList(lines));
+  return table;
 }
 
 }  // namespace reveza::jobs

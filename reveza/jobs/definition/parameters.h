@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "reveza/jobs/definition/job.h"
+#include "reveza/jobs/definition/step_parameters.h"
 
 namespace reveza::jobs {
 
@@ -34,9 +34,6 @@ struct Column {
 
 // Linked columns, all of the same length. A grid is the cross product of its axes.
 using Axis = std::vector<Column>;
-
-// The parameters of each step.
-using ParameterRows = std::vector<std::vector<Parameter>>;
 
 // Expands a word: a range to its numbers, @FILE to the lines of the file, anything else to itself.
 // Files are resolved against `folder`. kInvalidArgument: a range that is empty or too long.
@@ -61,13 +58,13 @@ Status Link(Axis& axis, Column column);
 
 // Returns the cross product of the axes, the last varying fastest; one empty row without axes.
 // kInvalidArgument: more than kMaxSteps rows, or a duplicate name.
-Result<ParameterRows> Grid(std::span<const Axis> axes);
+Result<ParameterTable> Grid(std::span<const Axis> axes);
 
 // Parses a CSV table with names in its first line; fields in "quotes" may contain commas, quotes
 // ("") and newlines. kInvalidArgument messages begin with "name:line:column: ".
-Result<ParameterRows> ParseCsv(std::string_view text, std::string_view name);
+Result<ParameterTable> ParseCsv(std::string_view text, std::string_view name);
 
 // Returns one row per non-empty line, with the parameter `line`.
-Result<ParameterRows> ParseLines(std::string_view text, std::string_view name);
+Result<ParameterTable> ParseLines(std::string_view text, std::string_view name);
 
 }  // namespace reveza::jobs

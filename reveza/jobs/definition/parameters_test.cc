@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "common/platform/testing_directory.h"
 
 namespace reveza::jobs {
@@ -18,13 +20,15 @@ std::string Values(std::string_view word) {
 }
 
 // Formats each row as "a=1,b=2"; or returns the error.
-Words Rows(const Result<ParameterRows>& rows) {
-  if (!rows) return {rows.error().message};
+Words Rows(const Result<ParameterTable>& table) {
+  if (!table) return {table.error().message};
+  const auto shared = std::make_shared<const ParameterTable>(*table);
   Words all;
-  for (const auto& row : *rows) {
+  for (std::size_t row = 0; row < shared->rows(); ++row) {
     std::string& text = all.emplace_back();
-    for (const Parameter& parameter : row) {
-      text += (text.empty() ? "" : ",") + parameter.name + "=" + parameter.value;
+    for (const auto parameter : Parameters(shared, row)) {
+      text += (text.empty() ? "" : ",") + std::string(parameter.name) + "=";
+      text += parameter.value;
     }
   }
   return all;
@@ -122,16 +126,49 @@ TEST(Grid, RejectsInvalidWords) {
   EXPECT_EQ(error_of({":::", "a", "@absent"}).find("a: cannot read /nowhere/absent"), 0u);
 }
 
-TEST(Grid, HundredThousandRowsTakeUnder300BytesEach) {
-  const auto axes = ParseAxes(Words{":::", "seed", "1..50000", ":::", "model", "a", "b"}, "/");
+TEST(Grid, AMillionStepsTakeUnder80BytesEach) {
+  const auto axes = ParseAxes(Words{":::", "seed", "1..1000000"}, "/");
   ASSERT_TRUE(axes);
-  const auto rows = Grid(*axes);
-  ASSERT_TRUE(rows);
-  ASSERT_EQ(rows->size(), 100'000u);
-  std::size_t bytes = 0;
-  for (const auto& row : *rows) bytes += sizeof(Step) + row.capacity() * sizeof(Parameter);
-  EXPECT_LT(bytes / rows->size(), 300u);
-  EXPECT_EQ(rows->back()[0].value, "50000");
+  const auto table = Grid(*axes);
+  ASSERT_TRUE(table);
+  ASSERT_EQ(table->rows(), 1'000'000u);
+  EXPECT_LT(table->MemoryBytes() / table->rows() + sizeof(Step), 80u);
+  EXPECT_EQ(table->At(999'999, 0).value, "1000000");
+}
+
+TEST(Grid, HasEachValueOnce) {
+  const auto axes = ParseAxes(Words{":::", "a", "1..1000", ":::", "b", "1..1000"}, "/");
+  ASSERT_TRUE(axes);
+  const auto table = Grid(*axes);
+  ASSERT_TRUE(table);
+  EXPECT_EQ(table->rows(), 1'000'000u);
+  EXPECT_LT(table->MemoryBytes(), 100'000u);
+}
+
+TEST(ParameterTable, CrossVariesTheRightTableFaster) {
+  const auto axes = ParseAxes(Words{":::", "c", "5", "6", ":::", "d", "7", "8"}, "/");
+  ASSERT_TRUE(axes);
+  ParameterTable left(2);
+  left.AddColumn("a", TextList(Words{"1", "2"}));
+  left.AddColumn("b", TextList(Words{"3", ""}));
+  EXPECT_EQ(Rows(Cross(left, *Grid(*axes))),
+            (Words{"a=1,b=3,c=5,d=7", "a=1,b=3,c=5,d=8", "a=1,b=3,c=6,d=7", "a=1,b=3,c=6,d=8",
+                   "a=2,b=,c=5,d=7", "a=2,b=,c=5,d=8", "a=2,b=,c=6,d=7", "a=2,b=,c=6,d=8"}));
+  EXPECT_EQ(Rows(Cross(left, ParameterTable())), (Words{"a=1,b=3", "a=2,b="}));
+  EXPECT_EQ(Rows(Cross(ParameterTable(), left)), (Words{"a=1,b=3", "a=2,b="}));
+}
+
+TEST(ParametersBuilder, StepsWithTheSameNamesShareATable) {
+  ParametersBuilder builder;
+  const std::vector<Parameter> rows[] = {
+      {{"a", "1"}, {"b", "2"}}, {{"a", "3"}, {"b", ""}}, {}, {{"b", "4"}}, {{"b", "5"}}};
+  std::vector<Parameters> all;
+  for (const auto& row : rows) all.push_back(builder.Add(row));
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], rows[i]);
+  EXPECT_TRUE(all[0].HasSameNames(all[1]));
+  EXPECT_TRUE(all[2].HasSameNames({}));
+  EXPECT_FALSE(all[1].HasSameNames(all[3]));
+  EXPECT_TRUE(all[3].HasSameNames({{"b", "x"}}));
 }
 
 TEST(ParseLines, OneRowPerNonEmptyLine) {

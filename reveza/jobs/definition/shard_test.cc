@@ -14,7 +14,7 @@ Job Steps(int count) {
   auto& command = job.commands.emplace_back();
   command.arguments = {"./simulate", "{n}"};
   command.folder = "/here";
-  for (int n = 1; n <= count; ++n) job.steps.push_back({0, {{"n", std::to_string(n)}}, {}});
+  for (int n = 1; n <= count; ++n) job.steps.emplace_back().parameters = {{"n", std::to_string(n)}};
   return job;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "common/base/nearest.h"
@@ -74,12 +75,15 @@ void AppendForShell(std::string& line, std::string_view value, char quote) {
   if (quote != '\0') line += quote;
 }
 
-const std::string* ValueOf(const Step& step, std::string_view name, std::uint32_t likely) {
+std::optional<std::string_view> ValueOf(const Step& step, std::string_view name,
+                                        std::uint32_t likely) {
   if (likely < step.parameters.size() && step.parameters[likely].name == name) {
-    return &step.parameters[likely].value;
+    return step.parameters[likely].value;
   }
-  const auto found = std::ranges::find(step.parameters, name, &Parameter::name);
-  return found == step.parameters.end() ? nullptr : &found->value;
+  for (const auto parameter : step.parameters) {
+    if (parameter.name == name) return parameter.value;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -308,11 +312,12 @@ Result<std::string> Template::Expand(const Step& step, const BuiltIns& built_ins
       text += std::to_string(built_ins.*piece.built_in);
       continue;
     }
-    const std::string* value = ValueOf(step, piece.name, piece.index);
-    if (value == nullptr) {
+    const auto value = ValueOf(step, piece.name, piece.index);
+    if (!value) {
       return InvalidArgument("step {} has no parameter '{}'", built_ins.step, piece.name);
     }
-    const std::string part = piece.part == nullptr ? *value : piece.part(*value);
+    const std::string part(piece.part == nullptr ? std::string(*value)
+                                                 : piece.part(std::string(*value)));
     if (use_ == Use::kShell) {
       AppendForShell(text, part, piece.quote);
     } else {

@@ -40,7 +40,8 @@ class ClockJumpTest : public ::testing::Test {
     command.folder = folder_.path();
     command.time_limit = 600s;
     job.commands.push_back(command);
-    for (int n = 1; n <= count; ++n) job.steps.push_back({0, {{"n", std::to_string(n)}}, {}});
+    for (int n = 1; n <= count; ++n)
+      job.steps.emplace_back().parameters = {{"n", std::to_string(n)}};
     return job;
   }
 

@@ -68,12 +68,11 @@ Engine::Nanoseconds Engine::Now() const {
 }
 
 Status Engine::Prepare() {
-  ASSIGN_OR_RETURN(entries_, TakeEntries(parts_));
-  by_identity_.Build(entries_);
+  ASSIGN_OR_RETURN(list_, TakeList(parts_));
   if (const auto learned = parts_.journal.Get(kLearned); learned && *learned) {
     governor_.Restore(**learned);
   }
-  for (std::uint32_t step = 0; step < entries_.size(); ++step) RestoreState(step);
+  for (std::uint32_t step = 0; step < list_.size(); ++step) RestoreState(step);
   RETURN_IF_ERROR(AddNewlyListedSteps());
   run_.began = WallNow();
   RETURN_IF_ERROR(CheckEarlierGoal());
@@ -100,17 +99,17 @@ Status Engine::PrepareLimits() {
 void Engine::RestoreCycles(std::uint32_t step) {
   const auto& cycles = CommandOf(step).cycles;
   if (!cycles) return;
-  const auto count = parts_.journal.CountCycles(entries_[step].identity);
+  const auto count = parts_.journal.CountCycles(list_[step].identity);
   cycles_.Set(step, count ? count->recorded : 0, cycles->count);
-  if (entries_[step].state == StepState::kDone) cycles_.Finish(step);
+  if (list_[step].state == StepState::kDone) cycles_.Finish(step);
 }
 
 void Engine::RestoreState(std::uint32_t step) {
   RestoreCycles(step);
   const auto restored =
-      RestoreStep(parts_.request, entries_[step], step, parts_.journal, schedule_, retries_);
+      RestoreStep(parts_.request, list_[step], step, parts_.journal, schedule_, retries_);
   if (!restored) EnterDegradedMode(restored.error());
-  if (entries_[step].state == StepState::kDone) ++summary_.done_before;
+  if (list_[step].state == StepState::kDone) ++summary_.done_before;
 }
 
 bool Engine::IsFinished() const {
@@ -123,12 +122,13 @@ Result<Engine::Summary> Engine::Run() {
   began_ = Now();
   while (!IsFinished()) {
     StartReadySteps();
+    RecordEnded();
+    committer_.Commit(Now(), false);
     if (IsFinished()) break;
     Poll();
     PollAdoptedAttempts();
     SampleUsage();
     Sample();
-    committer_.Commit(Now(), false);
     ExportShard(/*last=*/false);
     ShowProgress();
   }
@@ -136,11 +136,13 @@ Result<Engine::Summary> Engine::Run() {
 }
 
 Result<Engine::Summary> Engine::Finish() {
+  RecordEnded();
   summary_.tuning = TuningText(governor_, began_);
   SaveLearned();
   Conclude();
   // A run that found nothing to do leaves the record of the one that did it.
   if (summary_.attempts > 0 || !HasEnded(parts_.journal)) SaveRunRecord();
+  NoteRecords();
   committer_.Commit(Now(), true);
   // What cannot be written now is still in the records, where the next run finds it.
   if (const auto& error = committer_.error()) {
@@ -158,6 +160,16 @@ Result<Engine::Summary> Engine::Finish() {
   }
   observer_.OnProgress(CurrentProgress());
   return summary_;
+}
+
+// The next run need not read the records of supervisors that have told everything.
+void Engine::NoteRecords() {
+  if (committer_.error() || pool_.active() != 0) return;
+  std::vector<std::filesystem::path> records;
+  for (const auto& slot : pool_.slots()) {
+    if (slot.worker) records.push_back(slot.worker->record());
+  }
+  if (auto noted = NoteImported(parts_.journal, records); !noted) EnterDegradedMode(noted.error());
 }
 
 void Engine::Conclude() {

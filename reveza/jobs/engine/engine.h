@@ -28,8 +28,8 @@
 #include "reveza/jobs/engine/schedule.h"
 #include "reveza/jobs/engine/shard_export.h"
 #include "reveza/jobs/engine/status_report.h"
-#include "reveza/jobs/engine/step_index.h"
 #include "reveza/jobs/engine/step_limits.h"
+#include "reveza/jobs/engine/step_list.h"
 #include "reveza/jobs/engine/step_request.h"
 #include "reveza/jobs/engine/worker_pool.h"
 #include "reveza/jobs/journal/import_records.h"
@@ -46,9 +46,9 @@ namespace reveza::jobs {
 // Identifies an attempt.
 struct StepReport {
   std::uint32_t step = 0;  // index in the job
-  std::string_view label;  // "seed=57"
+  std::string label;       // "seed=57"
   std::uint32_t attempt = 0;
-  std::string_view files;  // path of its outputs without ".out" and ".err"
+  std::string files;  // path of its outputs without ".out" and ".err"
 };
 
 class Observer {
@@ -88,7 +88,7 @@ struct EngineParts {
   std::function<std::optional<GpuLedger>()> gpu_ledger{};
   std::optional<ShardExport> shard_export{};
   // The journal's list, if it was read since it last changed; else empty.
-  std::vector<StepEntry> entries{};
+  StepList list{};
   std::filesystem::path root = "/";        // of the files that describe the machine
   const platform::Clock* clock = nullptr;  // outlives the engine; null: the machine's
 };
@@ -129,6 +129,7 @@ class Engine {
   void SaveLearned();
   // Copies the journal to other machines if that is due, or if this is the last time.
   void ExportShard(bool last);
+  void NoteRecords();
   // Determines how the run ended.
   void Conclude();
   void SaveRunRecord();
@@ -161,6 +162,8 @@ class Engine {
   void OnStarted(ActiveAttempt& active, const Frame& frame);
   void OnCycle(ActiveAttempt& active, const CycleResult& cycle);
   void OnResult(std::size_t slot, AttemptResult result);
+  // Writes the ended attempts into the journal that are not there yet.
+  void RecordEnded();
   void OnSupervisorExit(std::size_t slot);
   void PollAdoptedAttempts();
   // Finishes, requeues, holds or fails the step of an ended attempt. Returns whether it is retried.
@@ -214,8 +217,14 @@ class Engine {
   bool halted_ = false;    // because of failed steps
   bool goal_met_ = false;  // halted because of a metric
 
-  std::vector<StepEntry> entries_;
-  StepIndex by_identity_;                   // of entries_
+  struct EndedAttempt {
+    AttemptResult result;
+    AttemptExtra extra;
+    std::filesystem::path files;
+  };
+  // Successes that the journal lacks until the next steps have been started.
+  std::vector<EndedAttempt> unrecorded_;
+  StepList list_;
   std::set<std::uint32_t> brief_commands_;  // whose last step finished at once
   CycleProgress cycles_;
   const BootId boot_ = ReadBootId();

@@ -20,7 +20,7 @@ class AddedTest : public EngineTest {
 TEST_F(AddedTest, ValuesMayBeArbitraryBytes) {
   Run(Shell("echo {n} >> ran", 1));
   Job more = Shell("echo {n} >> ran", 1);
-  more.steps[0].parameters[0].value = "\xff\xfe";
+  more.steps[0].parameters = {{"n", "\xff\xfe"}};
   Add(more, 1);
   EXPECT_EQ(Run(Shell("echo {n} >> ran", 1)).counts.done, 2u);
   EXPECT_EQ(Text("ran"), "1\n\xff\xfe\n");

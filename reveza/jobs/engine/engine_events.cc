@@ -89,22 +89,22 @@ void Engine::OnCycle(ActiveAttempt& active, const CycleResult& cycle) {
 }
 
 void Engine::OnResult(std::size_t slot, AttemptResult result) {
-  const auto& running = pool_.slots()[slot].active;
+  auto& running = pool_.slots()[slot].active;
   if (!running) return;
-  const ActiveAttempt active = *running;
-  if (result.name != active.name) return;
+  if (result.name != running->name) return;
+  const ActiveAttempt active = std::move(*running);
   pool_.Clear(slot);
   cpu_of_ended_ += Nanoseconds(result.user_time + result.system_time);
-  const auto files = Outputs() / entries_[active.step].files;
+  const auto files = Outputs() / list_.FilesOf(active.step);
   const Explanation explanation = Explain(active, result, files, refusals_, parts_.root);
   result.outcome = explanation.outcome;
   AttemptExtra extra;
   extra.boot = boot_;
   extra.peak = PeakMemory(active, result);
-  // Without a hash the step runs again after a power cut.
-  extra.output_hash = HashOutputs(files, result).value_or(0);
-  const auto noted = parts_.journal.RecordAttempt(result, extra);
-  if (!noted) EnterDegradedMode(noted.error());
+  unrecorded_.push_back({result, extra, files});
+  // A success is journaled while the next step starts. What is decided about others needs their
+  // attempts in the journal.
+  if (result.outcome != Outcome::kSuccess) RecordEnded();
   ++ended_here_;
   UpdateBriefCommands(active, result);
   governor_.OnStepEnded(Now(), active.step, result, active.need,
@@ -122,8 +122,20 @@ void Engine::OnResult(std::size_t slot, AttemptResult result) {
   governor_.Update(Now(), WaitingByLane(), Running());
 }
 
+void Engine::RecordEnded() {
+  for (EndedAttempt& ended : unrecorded_) {
+    // Without a hash the step runs again after a power cut.
+    ended.extra.output_hash = HashOutputs(ended.files, ended.result).value_or(0);
+    const auto noted = parts_.journal.RecordAttempt(ended.result, ended.extra);
+    if (!noted) EnterDegradedMode(noted.error());
+  }
+  unrecorded_.clear();
+}
+
 // The record tells what the supervisor wrote last and whether its step is still alive.
 void Engine::OnSupervisorExit(std::size_t slot) {
+  // The record has no hashes of outputs.
+  RecordEnded();
   const auto active = pool_.slots()[slot].active;
   const auto reaped = pool_.Reap(slot);
   if (!active) return;
@@ -149,8 +161,8 @@ void Engine::PollAdoptedAttempts() {
   for (const auto& result : polled.ended) {
     const std::uint32_t step = *StepOf(result.name.identity);
     RestoreCycles(step);
-    auto& entry = entries_[step];
-    entry.attempts = std::max(entry.attempts, result.name.attempt);
+    auto& status = list_[step];
+    status.attempts = std::max(status.attempts, result.name.attempt);
     const bool will_retry = RecordOutcome(step, result, 0);
     observer_.OnEnd(ReportOf(step, result.name.attempt), result, will_retry, "");
   }
@@ -173,13 +185,13 @@ bool Engine::RecordOutcome(std::uint32_t step, const AttemptResult& result,
   }
   if (ShouldRetry(step, result, first_cycle)) {
     // If this cannot be written now, the next runner decides again.
-    if (auto forgotten = parts_.journal.Requeue(entries_[step].identity); !forgotten) {
+    if (auto forgotten = parts_.journal.Requeue(list_[step].identity); !forgotten) {
       EnterDegradedMode(forgotten.error());
     }
     schedule_.Requeue(step);
     return true;
   }
-  if (auto given_up = parts_.journal.MarkFailed(entries_[step].identity); !given_up) {
+  if (auto given_up = parts_.journal.MarkFailed(list_[step].identity); !given_up) {
     EnterDegradedMode(given_up.error());
   }
   schedule_.Fail(step);
@@ -190,7 +202,7 @@ bool Engine::RecordOutcome(std::uint32_t step, const AttemptResult& result,
 bool Engine::ShouldRetry(std::uint32_t step, const AttemptResult& result,
                          std::uint64_t first_cycle) {
   if (const auto& cycles = CommandOf(step).cycles) {
-    const auto first = parts_.journal.FirstMissingCycle(entries_[step].identity, cycles->count);
+    const auto first = parts_.journal.FirstMissingCycle(list_[step].identity, cycles->count);
     // An attempt that made progress is always continued.
     if (first && *first > first_cycle && *first <= cycles->count) return true;
   }
@@ -224,10 +236,10 @@ void Engine::CheckGoal(const Metric& metric, std::string_view label) {
 
 Status Engine::CheckEarlierGoal() {
   if (!parts_.request.halt.goal) return {};
-  for (const StepEntry& step : entries_) {
-    ASSIGN_OR_RETURN(const auto cycles, parts_.journal.Cycles(step.identity));
+  for (std::uint32_t step = 0; step < list_.size(); ++step) {
+    ASSIGN_OR_RETURN(const auto cycles, parts_.journal.Cycles(list_[step].identity));
     for (const CycleResult& cycle : cycles) {
-      for (const Metric& metric : MetricsOf(cycle)) CheckGoal(metric, step.label);
+      for (const Metric& metric : MetricsOf(cycle)) CheckGoal(metric, LabelOf(job_, step));
     }
     if (goal_met_) return {};
   }

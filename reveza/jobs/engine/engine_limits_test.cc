@@ -28,7 +28,7 @@ TEST_F(EngineLimitsTest, StepOverLimitIsKilledAndRetriedWithMore) {
   const auto ground = platform::FindCgroupDelegation();
   if (!ground) GTEST_SKIP() << "no control groups here: " << ground.error().message;
   Job job = Shell(kTakeMemory, 1);
-  job.steps[0].parameters[0].value = "6";  // 96 MiB and Python
+  job.steps[0].parameters = {{"n", "6"}};  // 96 MiB and Python
   job.commands[0].claim.memory = 32 * kMiB;
   RunRequest request = Workers(1);
   request.limits = Limits::kCgroup;

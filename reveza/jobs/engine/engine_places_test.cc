@@ -32,6 +32,18 @@ TEST_F(EnginePlacesTest, UncreatableOutputFolderIsReportedOnceAndRetried) {
   EXPECT_EQ(Text("out/000/1.out"), "1\n");
 }
 
+TEST_F(EnginePlacesTest, OutputsOfAnotherJobAreNotTakenForThoseOfASilentStep) {
+  folder_.Write("out/000/1.out", "old");
+  folder_.Write("out/000/2.err", "old");
+  RunRequest request = Workers(1);
+  request.output_folder = folder_ / "out";
+  EXPECT_EQ(Run(Shell("[ {n} = 2 ] || echo {n} >&2", 3), request).end, Engine::RunEnd::kDone);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out/000/1.out"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out/000/2.err"));
+  EXPECT_EQ(Text("out/000/1.err"), "1\n");
+  EXPECT_EQ(Text("out/000/3.err"), "3\n");
+}
+
 // Replaces the first supervisor by a shell line.
 class FirstSupervisorTest : public EngineTest {
  protected:

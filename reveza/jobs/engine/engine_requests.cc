@@ -12,7 +12,7 @@ namespace reveza::jobs {
 Result<std::uint64_t> Engine::Retry(const nlohmann::json& steps) {
   ASSIGN_OR_RETURN(const auto chosen, StepsToRetry(steps, schedule_));
   for (const auto step : chosen) {
-    if (auto forgotten = parts_.journal.Requeue(entries_[step].identity); !forgotten) {
+    if (auto forgotten = parts_.journal.Requeue(list_[step].identity); !forgotten) {
       EnterDegradedMode(forgotten.error());
       return std::unexpected(forgotten.error());
     }
@@ -23,13 +23,12 @@ Result<std::uint64_t> Engine::Retry(const nlohmann::json& steps) {
 }
 
 Result<std::uint64_t> Engine::AddNewlyListedSteps() {
-  const std::size_t before = entries_.size();
-  const auto added = AppendListedSteps(parts_, entries_);
+  const std::size_t before = list_.size();
+  const auto added = AppendListedSteps(parts_, list_);
   if (!added || *added == 0) return added;
   governor_.AddNewCommands();
   schedule_.AddNewSteps();
-  by_identity_.Build(entries_);
-  for (std::size_t step = before; step < entries_.size(); ++step) {
+  for (std::size_t step = before; step < list_.size(); ++step) {
     RestoreState(static_cast<std::uint32_t>(step));
   }
   return added;

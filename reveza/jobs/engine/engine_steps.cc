@@ -44,11 +44,11 @@ std::filesystem::path Engine::Outputs() const {
 }
 
 StepReport Engine::ReportOf(std::uint32_t step, std::uint32_t attempt) const {
-  return {step, entries_[step].label, attempt, entries_[step].files};
+  return {step, LabelOf(job_, step), attempt, list_.FilesOf(step)};
 }
 
 std::optional<std::uint32_t> Engine::StepOf(const Identity& identity) const {
-  return by_identity_.Find(entries_, identity);
+  return list_.Find(identity);
 }
 
 std::vector<RunningStep> Engine::Running() const {
@@ -149,7 +149,7 @@ bool Engine::RefreshMemory() {
 
 // Fails a step that would wait for ever.
 void Engine::Reject(std::uint32_t step, const std::string& reason) {
-  observer_.OnNote(fmt::format("step {} never runs here: {}", entries_[step].label, reason));
+  observer_.OnNote(fmt::format("step {} never runs here: {}", LabelOf(job_, step), reason));
   schedule_.Start(step);
   schedule_.Fail(step);
   CheckHalt();
@@ -172,11 +172,11 @@ bool Engine::IsLastMemoryRetry(std::uint32_t step) const {
 }
 
 Status Engine::Start(std::uint32_t step, const Need& need, const std::optional<nvml::Uuid>& gpu) {
-  StepEntry& entry = entries_[step];
+  StepStatus& status = list_[step];
   ActiveAttempt active;
   active.step = step;
-  active.name = {entry.identity, entry.attempts + 1};
-  active.label = entry.label;
+  active.name = {status.identity, status.attempts + 1};
+  active.label = LabelOf(job_, step);
   active.began = Now();
   active.since = WallNow();
   active.need = need;
@@ -184,16 +184,17 @@ Status Engine::Start(std::uint32_t step, const Need& need, const std::optional<n
   active.gpu = gpu;
   active.holds_gpu = MayHoldGpu(CommandOf(step));
   const std::size_t slot = pool_.FreeSlot();
-  ASSIGN_OR_RETURN(auto request, requests_.Build(entry, slot, governor_.WorkersThatShareCores(),
-                                                 parts_.journal, active));
+  ASSIGN_OR_RETURN(auto request,
+                   requests_.Build(list_.FilesOf(step), slot, governor_.WorkersThatShareCores(),
+                                   parts_.journal, active));
   MarkGpuSharing(active);
   limits_.Apply(need, brief_commands_.contains(job_.steps[step].command), IsLastMemoryRetry(step),
-                active, request);
-  RETURN_IF_ERROR(pool_.Start(slot, request, std::move(active)));
+                active, request.start);
+  RETURN_IF_ERROR(pool_.Start(slot, request.start, request.inherited, std::move(active)));
   schedule_.Start(step);
-  ++entry.attempts;
+  ++status.attempts;
   if (++summary_.attempts == 1) SaveRunRecord();
-  observer_.OnStart(ReportOf(step, entry.attempts));
+  observer_.OnStart(ReportOf(step, status.attempts));
   return {};
 }
 

@@ -31,6 +31,25 @@ TEST_F(EngineTest, RunsEveryStepOnce) {
   EXPECT_EQ(Text("jobs/test/outputs/000/7.out"), "out 7\n");
 }
 
+TEST_F(EngineTest, StepsInheritWhatTheirCommandDoesNotSet) {
+  Job job = Shell("echo $X $REVEZA_STEP $REVEZA_ATTEMPT", 6);
+  job.commands.push_back(job.commands[0]);
+  job.commands[1].environment = {{"X", "own{n}"}};
+  job.commands.push_back(job.commands[0]);
+  job.commands[2].environment = {{"Y", "1"}};
+  for (std::uint32_t step = 0; step < 6; ++step) job.steps[step].command = step % 3;
+  prepare_ = [](EngineParts& parts) {
+    std::erase_if(parts.environment, [](const auto& one) { return one.starts_with("X="); });
+    parts.environment.insert(parts.environment.begin(), {"X=inherited", "REVEZA_STEP=outer"});
+  };
+  EXPECT_EQ(Run(job, Workers(1)).end, Engine::RunEnd::kDone);
+  const char* expected[] = {"inherited 1 1\n", "own2 2 1\n", "inherited 3 1\n",
+                            "inherited 4 1\n", "own5 5 1\n", "inherited 6 1\n"};
+  for (int step = 1; step <= 6; ++step) {
+    EXPECT_EQ(Text("jobs/test/outputs/000/" + std::to_string(step) + ".out"), expected[step - 1]);
+  }
+}
+
 TEST_F(EngineTest, FinishedStepsAreSkipped) {
   Run(Shell("echo {n} >> ran", 5), Workers(2));
   const auto summary = Run(Shell("echo {n} >> ran", 8), Workers(2));

@@ -37,8 +37,9 @@ class EngineTroubleTest : public EngineTest {
 };
 
 TEST_F(EngineTroubleTest, StartFailuresAreReportedOnceAndRetried) {
-  // The first step finds its supervisor, which then has no descriptor left.
-  const Job job = Shell("echo {n} >> ran; [ {n} != 1 ] || echo $PPID > supervisor", 3);
+  // The first step finds its supervisor, which then has no descriptor left for the next outputs.
+  const Job job =
+      Shell("echo {n} >> ran; echo {n}; echo {n} >&2; [ {n} != 1 ] || echo $PPID > supervisor", 3);
   pid_t supervisor = 0;
   rlimit before{};
   listener_.on_end = [&](const AttemptResult& result) {

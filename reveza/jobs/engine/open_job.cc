@@ -40,18 +40,28 @@ Result<Journal> OpenJournal(const JobFolder& folder, const RunRequest& request) 
               journal.error().message, folder.id());
 }
 
-// Writes the list only if it has changed: writing 100,000 steps takes a second. Returns how many
-// finished steps are no longer listed.
-Result<std::uint64_t> UpdateList(Journal& journal, const Job& job,
-                                 const std::vector<Identity>& identities) {
-  ASSIGN_OR_RETURN(const auto known, journal.List());
-  if (std::ranges::equal(known, identities, {}, &StepEntry::identity)) return 0;
-  RETURN_IF_ERROR(journal.SetList(ListSteps(job, identities)));
-  if (known.empty()) return 0;
-  const std::set<Identity> listed(identities.begin(), identities.end());
-  return std::ranges::count_if(known, [&](const StepEntry& step) {
-    return step.state == StepState::kDone && !listed.contains(step.identity);
-  });
+struct UpdatedList {
+  StepList list;
+  std::uint64_t dropped = 0;  // finished steps that are no longer listed
+};
+
+// Reads the list, and writes it if it has changed.
+Result<UpdatedList> UpdateList(Journal& journal, const Job& job,
+                               const std::vector<Identity>& identities) {
+  ASSIGN_OR_RETURN(auto known, StepList::Read(journal));
+  if (std::ranges::equal(known, identities, {}, &StepStatus::identity)) {
+    return UpdatedList{std::move(known)};
+  }
+  ASSIGN_OR_RETURN(const bool all_new, journal.SetList(identities.size(), [&](std::size_t step) {
+    return ListedStep{identities[step], LabelOf(job, step)};
+  }));
+  if (all_new) return UpdatedList{StepList(identities)};
+  UpdatedList updated;
+  ASSIGN_OR_RETURN(updated.list, StepList::Read(journal));
+  for (const StepStatus& step : known) {
+    if (step.state == StepState::kDone && !updated.list.Find(step.identity)) ++updated.dropped;
+  }
+  return updated;
 }
 
 Status AppendAddedSteps(Journal& journal, Job& job, Expander& expander,
@@ -65,15 +75,16 @@ Status AppendAddedSteps(Journal& journal, Job& job, Expander& expander,
 
 // Requeues what has to run again: all steps with --force, otherwise finished ones that lack cycles
 // because their number was raised.
-Status RequeueFinished(Journal& journal, const RunRequest& request, const Job& job) {
+Status RequeueFinished(Journal& journal, const RunRequest& request, const Job& job,
+                       StepList& list) {
   const auto has_cycles = [](const Command& command) { return command.cycles.has_value(); };
   if (!request.force && std::ranges::none_of(job.commands, has_cycles)) return {};
-  ASSIGN_OR_RETURN(const auto list, journal.List());
   for (std::size_t i = 0; i < list.size() && i < job.steps.size(); ++i) {
-    const StepEntry& step = list[i];
+    StepStatus& step = list[i];
     if (request.force) {
       if (step.state == StepState::kWaiting && step.attempts == 0) continue;
       RETURN_IF_ERROR(journal.ResetStep(step.identity));
+      step.state = StepState::kWaiting;
       continue;
     }
     const auto& cycles = job.commands[job.steps[i].command].cycles;
@@ -81,6 +92,7 @@ Status RequeueFinished(Journal& journal, const RunRequest& request, const Job& j
     ASSIGN_OR_RETURN(const auto recorded, journal.CountCycles(step.identity));
     if (recorded.last >= cycles->count) continue;
     RETURN_IF_ERROR(journal.Requeue(step.identity));
+    step.state = StepState::kWaiting;
   }
   return {};
 }
@@ -150,28 +162,27 @@ Result<OpenedJob> OpenJob(const fs::path& state, Job& job, Expander& expander,
   ASSIGN_OR_RETURN(const auto verified, VerifyOutputs(journal, outputs, ReadBootId()));
   RETURN_IF_ERROR(SyncAddedSteps(folder, journal));
   RETURN_IF_ERROR(AppendAddedSteps(journal, job, expander, identities));
-  ASSIGN_OR_RETURN(const auto dropped, UpdateList(journal, job, identities));
-  RETURN_IF_ERROR(RequeueFinished(journal, request, job));
+  ASSIGN_OR_RETURN(auto updated, UpdateList(journal, job, identities));
+  StepList& list = updated.list;
+  RETURN_IF_ERROR(RequeueFinished(journal, request, job, list));
   auto environment = OwnEnvironment();
-  ASSIGN_OR_RETURN(auto list, journal.List());
   RETURN_IF_ERROR(CheckPrograms(job, expander, environment, [&](std::size_t step) {
     const StepState step_state = list[step].state;
     return step_state != StepState::kDone &&
            (step_state != StepState::kFailed || request.retry_failed);
   }));
   const JobContent content = ContentOf(job, files);
-  const auto is_new = [](const StepEntry& step) { return step.attempts == 0; };
+  const auto is_new = [](const StepStatus& step) { return step.attempts == 0; };
   const NewSteps compared{static_cast<std::uint64_t>(std::ranges::count_if(list, is_new)),
-                          list.size(), dropped};
+                          list.size(), updated.dropped};
   const auto explained = ExplainNewSteps(state, folder.id(), content, compared);
   // Optional: without it the next run cannot say what has changed.
   static_cast<void>(KeepContent(folder, content));
   // A CPU budget reduces the workers as well as the threads of each.
   const double usable = UsableCores();
   const double cores = std::min(usable, request.cpu_budget.value_or(usable));
-  const auto changed =
-      TrackPrograms(journal, {job, expander, identities, environment, imported.live},
-                    request.rerun_if_program_changed);
+  const auto changed = TrackPrograms(journal, {job, expander, environment, imported.live, list},
+                                     request.rerun_if_program_changed);
   if (!changed) return std::unexpected(changed.error());
   RETURN_IF_ERROR(journal.Set(kOutputsKey, outputs.string()));
   RETURN_IF_ERROR(journal.Commit());
@@ -186,7 +197,7 @@ Result<OpenedJob> OpenJob(const fs::path& state, Job& job, Expander& expander,
   if (shard_export) opened.parts.shard_export.emplace(*std::move(shard_export));
   opened.notes = StartupNotes(opened, folder, *changed, request.rerun_if_program_changed);
   if (explained) opened.notes.push_back(*explained);
-  const auto is_done = [](const StepEntry& step) { return step.state == StepState::kDone; };
+  const auto is_done = [](const StepStatus& step) { return step.state == StepState::kDone; };
   const bool runs_again = request.rerun_if_program_changed && !changed->empty();
   if (!request.quiet && !runs_again && !list.empty() && std::ranges::all_of(list, is_done)) {
     opened.notes.push_back(fmt::format("{} done already; --force runs {} again",
@@ -195,7 +206,7 @@ Result<OpenedJob> OpenJob(const fs::path& state, Job& job, Expander& expander,
                                            : fmt::format("all {} steps are", list.size()),
                                        list.size() == 1 ? "it" : "them"));
   }
-  if (!runs_again) opened.parts.entries = std::move(list);
+  if (!runs_again) opened.parts.list = std::move(list);
   return opened;
 }
 

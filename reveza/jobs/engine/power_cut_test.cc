@@ -45,7 +45,8 @@ class PowerCutTest : public ::testing::Test {
     command.shell = true;
     command.folder = folder_.path();
     job.commands.push_back(command);
-    for (int n = 1; n <= kSteps; ++n) job.steps.push_back({0, {{"n", std::to_string(n)}}, {}});
+    for (int n = 1; n <= kSteps; ++n)
+      job.steps.emplace_back().parameters = {{"n", std::to_string(n)}};
     return job;
   }
   static std::string OutputOf(int number) {

@@ -153,20 +153,19 @@ Result<std::vector<ChangedProgram>> TrackPrograms(Journal& journal, const Progra
                                                   bool rerun) {
   ASSIGN_OR_RETURN(const auto kept, journal.Get(kPrograms));
   Programs programs(json::parse(kept.value_or("{}"), nullptr, false));
-  ASSIGN_OR_RETURN(const auto list, journal.List());
   Finder finder(what);
   std::map<std::string, std::uint64_t> older;
   const Program* last = nullptr;
   bool changed_any = false;
-  for (std::size_t i = 0; i < what.job.steps.size() && i < list.size(); ++i) {
+  for (std::size_t i = 0; i < what.job.steps.size() && i < what.list.size(); ++i) {
     ASSIGN_OR_RETURN(const auto program, finder.Of(what.job.steps[i]));
-    if (program == nullptr) continue;
+    const StepStatus& step = what.list[i];
+    if (program == nullptr || (program == last && step.state != StepState::kDone)) continue;
     const std::string path = program->first;
     if (std::exchange(last, program) != program) {
       const auto hash = FormatIdentity(program->second);
       changed_any |= programs.Record(path, hash, journal.last_sequence(), what.live);
     }
-    const StepEntry& step = list[i];
     if (step.state != StepState::kDone || !programs.HasChanged(path)) continue;
     ASSIGN_OR_RETURN(const auto is_current, IsCurrent(journal, programs, path, step.identity));
     if (is_current) continue;

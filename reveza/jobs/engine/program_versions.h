@@ -8,13 +8,13 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "common/base/error.h"
 #include "reveza/jobs/definition/expander.h"
 #include "reveza/jobs/definition/job.h"
+#include "reveza/jobs/engine/step_list.h"
 #include "reveza/jobs/journal/import_records.h"
 #include "reveza/jobs/journal/journal.h"
 
@@ -29,9 +29,9 @@ struct ChangedProgram {
 struct ProgramContext {
   const Job& job;
   const Expander& expander;
-  std::span<const Identity> identities;         // of its steps
   const std::vector<std::string>& environment;  // "NAME=value", of every step
   const std::vector<LiveAttempt>& live;         // attempts started earlier and still running
+  const StepList& list;                         // of the journal
 };
 
 // Records the current program versions and returns the programs of which another version has

@@ -23,23 +23,23 @@ Result<UniqueFd> OpenRunnerSignals() {
   return file;
 }
 
-Result<std::vector<StepEntry>> TakeEntries(EngineParts& parts) {
-  auto entries = std::exchange(parts.entries, {});
-  if (entries.empty()) {
-    ASSIGN_OR_RETURN(entries, parts.journal.List());
+Result<StepList> TakeList(EngineParts& parts) {
+  StepList list = std::exchange(parts.list, {});
+  if (list.empty()) {
+    ASSIGN_OR_RETURN(list, StepList::Read(parts.journal));
   }
   // The list may be longer, by steps that were added since it was compared.
   const std::size_t steps = parts.job->steps.size();
-  if (entries.size() < steps) {
+  if (list.size() < steps) {
     return Fail(Error::Code::kInternal, "the journal lists other steps than the job has");
   }
-  entries.resize(steps);
-  return entries;
+  list.Truncate(steps);
+  return list;
 }
 
-Status RestoreStep(const RunRequest& request, const StepEntry& entry, std::uint32_t step,
+Status RestoreStep(const RunRequest& request, const StepStatus& status, std::uint32_t step,
                    Journal& journal, Schedule& schedule, RetryPolicy& retries) {
-  switch (entry.state) {
+  switch (status.state) {
     case StepState::kWaiting:
       return {};
     case StepState::kDone:
@@ -58,7 +58,7 @@ Status RestoreStep(const RunRequest& request, const StepEntry& entry, std::uint3
       }
       schedule.Start(step);
       schedule.Fail(step);
-      return journal.MarkFailed(entry.identity);
+      return journal.MarkFailed(status.identity);
     case StepState::kUnknown:
       if (request.on_unknown == OnUnknown::kRetry) return {};
       schedule.Start(step);
@@ -68,7 +68,7 @@ Status RestoreStep(const RunRequest& request, const StepEntry& entry, std::uint3
   return {};
 }
 
-Result<std::uint64_t> AppendListedSteps(EngineParts& parts, std::vector<StepEntry>& entries) {
+Result<std::uint64_t> AppendListedSteps(EngineParts& parts, StepList& list) {
   Job& job = *parts.job;
   const std::size_t steps = job.steps.size();
   const std::size_t commands = job.commands.size();
@@ -76,7 +76,7 @@ Result<std::uint64_t> AppendListedSteps(EngineParts& parts, std::vector<StepEntr
     job.steps.resize(steps);
     job.commands.resize(commands);
     parts.identities.resize(steps);
-    entries.resize(steps);
+    list.Truncate(steps);
     return std::unexpected(error);
   };
   const auto merged = MergeAddedSteps(parts.journal, job, parts.identities);
@@ -91,7 +91,7 @@ Result<std::uint64_t> AppendListedSteps(EngineParts& parts, std::vector<StepEntr
     const auto entry = parts.journal.Find(step.identity);
     if (!entry) return roll_back(entry.error());
     if (!*entry) return roll_back({Error::Code::kInternal, "an added step is not listed"});
-    entries.push_back(**entry);
+    list.Add(**entry);
   }
   *parts.expander = *std::move(expander);
   return merged;

@@ -11,6 +11,7 @@
 #include "common/base/unique_fd.h"
 #include "reveza/jobs/definition/run_request.h"
 #include "reveza/jobs/engine/schedule.h"
+#include "reveza/jobs/engine/step_list.h"
 #include "reveza/jobs/journal/journal.h"
 #include "reveza/jobs/report/run_record.h"
 
@@ -21,17 +22,17 @@ struct EngineParts;
 // Blocks SIGINT, SIGTERM and SIGHUP, ignores SIGPIPE, and returns a signalfd of the former.
 Result<UniqueFd> OpenRunnerSignals();
 
-// Takes the entries of the job's steps from `parts`, or reads them.
-Result<std::vector<StepEntry>> TakeEntries(EngineParts& parts);
+// Takes the list of the job's steps from `parts`, or reads it.
+Result<StepList> TakeList(EngineParts& parts);
 
-// Brings a waiting step of the schedule into the state that its entry has in the journal. Fails if
-// the journal cannot be written, after the step has that state.
-Status RestoreStep(const RunRequest& request, const StepEntry& entry, std::uint32_t step,
+// Brings a waiting step of the schedule into the state that it has in the journal. Fails if the
+// journal cannot be written, after the step has that state.
+Status RestoreStep(const RunRequest& request, const StepStatus& status, std::uint32_t step,
                    Journal& journal, Schedule& schedule, RetryPolicy& retries);
 
-// Appends steps that the journal has and the job lacks, and their entries: all or, if it fails,
-// none. Returns how many.
-Result<std::uint64_t> AppendListedSteps(EngineParts& parts, std::vector<StepEntry>& entries);
+// Appends steps that the journal has and the job lacks, also to `list`: all or, if it fails, none.
+// Returns how many.
+Result<std::uint64_t> AppendListedSteps(EngineParts& parts, StepList& list);
 
 // Returns the failed and held steps that a request names by their numbers from 1; all if it names
 // none.

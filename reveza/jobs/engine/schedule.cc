@@ -15,6 +15,9 @@ void Schedule::AddNewSteps() {
   waiting_.resize(job_.commands.size(), 0);
   unmet_.resize(count, 0);
   if (chained || !dependents_.empty()) dependents_.resize(count);
+  for (auto& by_priority : ready_) {
+    for (auto& [priority, set] : by_priority) set.Resize(count);
+  }
   for (std::uint32_t step = first; step < count; ++step) Add(step);
 }
 
@@ -36,8 +39,13 @@ void Schedule::Add(std::uint32_t step) {
   Enter(step, state);
 }
 
-std::pair<int, std::uint32_t> Schedule::Key(std::uint32_t step) const {
-  return {-job_.commands[job_.steps[step].command].priority, step};
+// Returns the set of the ready steps with the lane and priority of this one.
+StepSet& Schedule::ReadyLike(std::uint32_t step) {
+  const Command& command = job_.commands[job_.steps[step].command];
+  auto& by_priority = ready_[static_cast<std::size_t>(LaneOf(command))];
+  const auto [set, is_new] = by_priority.try_emplace(-command.priority);
+  if (is_new) set->second.Resize(states_.size());
+  return set->second;
 }
 
 std::uint64_t& Schedule::Count(State state) {
@@ -60,7 +68,7 @@ Lane Schedule::LaneOfStep(std::uint32_t step) const {
 void Schedule::Enter(std::uint32_t step, State state) {
   const auto lane = static_cast<std::size_t>(LaneOfStep(step));
   ++Count(state);
-  if (state == State::kReady) ready_[lane].insert(Key(step));
+  if (state == State::kReady) ReadyLike(step).Insert(step);
   if (state != State::kReady && state != State::kBlocked) return;
   ++waiting_[job_.steps[step].command];
   ++waiting_in_lane_[lane];
@@ -69,28 +77,29 @@ void Schedule::Enter(std::uint32_t step, State state) {
 void Schedule::Leave(std::uint32_t step, State state) {
   const auto lane = static_cast<std::size_t>(LaneOfStep(step));
   --Count(state);
-  if (state == State::kReady) ready_[lane].erase(Key(step));
+  if (state == State::kReady) ReadyLike(step).Erase(step);
   if (state != State::kReady && state != State::kBlocked) return;
   --waiting_[job_.steps[step].command];
   --waiting_in_lane_[lane];
 }
 
 std::vector<std::uint32_t> Schedule::Ready(std::size_t max, Lanes lanes) const {
-  std::vector<std::pair<int, std::uint32_t>> keys;
+  using Key = std::pair<int, std::uint32_t>;
+  std::vector<Key> keys;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     if (!lanes[lane]) continue;
     const auto middle = static_cast<std::ptrdiff_t>(keys.size());
-    for (auto key = ready_[lane].begin(); key != ready_[lane].end(); ++key) {
-      if (keys.size() - static_cast<std::size_t>(middle) == max) break;
-      keys.push_back(*key);
+    const std::size_t enough = keys.size() + max;
+    for (const auto& [priority, set] : ready_[lane]) {
+      for (auto step = set.Next(0); step && keys.size() < enough; step = set.Next(*step + 1)) {
+        keys.emplace_back(priority, *step);
+      }
     }
     std::inplace_merge(keys.begin(), keys.begin() + middle, keys.end());
   }
-  std::vector<std::uint32_t> steps;
-  for (const auto& [priority, step] : keys) {
-    if (steps.size() == max) break;
-    steps.push_back(step);
-  }
+  if (keys.size() > max) keys.resize(max);
+  std::vector<std::uint32_t> steps(keys.size());
+  std::ranges::transform(keys, steps.begin(), &Key::second);
   return steps;
 }
 

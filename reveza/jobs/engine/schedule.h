@@ -6,8 +6,8 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "reveza/jobs/definition/job.h"
+#include "reveza/jobs/engine/step_set.h"
 #include "reveza/jobs/supervisor/attempt.h"
 
 namespace reveza::jobs {
@@ -68,7 +69,7 @@ class Schedule {
   void Add(std::uint32_t step);
   void Move(std::uint32_t step, State to);
   std::uint64_t& Count(State state);
-  std::pair<int, std::uint32_t> Key(std::uint32_t step) const;
+  StepSet& ReadyLike(std::uint32_t step);
   Lane LaneOfStep(std::uint32_t step) const;
   void Enter(std::uint32_t step, State state);
   void Leave(std::uint32_t step, State state);
@@ -77,8 +78,8 @@ class Schedule {
   std::vector<State> states_;
   std::vector<std::uint32_t> unmet_;                    // number of dependencies that are not done
   std::vector<std::vector<std::uint32_t>> dependents_;  // empty without dependencies
-  std::array<std::set<std::pair<int, std::uint32_t>>, kLanes> ready_;  // by -priority, then number
-  std::vector<std::uint64_t> waiting_;                                 // by command
+  std::array<std::map<int, StepSet>, kLanes> ready_;    // by descending priority
+  std::vector<std::uint64_t> waiting_;                  // by command
   std::array<std::uint64_t, kLanes> waiting_in_lane_{};
   Counts counts_;
 };

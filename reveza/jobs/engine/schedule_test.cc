@@ -154,7 +154,7 @@ TEST(ScheduleTest, AcceptsAppendedSteps) {
   schedule.Start(1);
   schedule.Fail(1);
   for (const auto& after : {std::vector<std::uint32_t>{}, {0}, {0, 2}, {1}, {6}}) {
-    job.steps.push_back({0, {}, after});
+    job.steps.emplace_back().after = after;
   }
   schedule.AddNewSteps();
   EXPECT_EQ(schedule.state(3), Schedule::State::kReady);

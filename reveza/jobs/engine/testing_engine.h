@@ -80,7 +80,8 @@ class EngineTest : public testing::Test {
     command.shell = true;
     command.folder = folder_.path();
     job.commands.push_back(command);
-    for (int n = 1; n <= count; ++n) job.steps.push_back({0, {{"n", std::to_string(n)}}, {}});
+    for (int n = 1; n <= count; ++n)
+      job.steps.emplace_back().parameters = {{"n", std::to_string(n)}};
     return job;
   }
 

@@ -74,14 +74,18 @@ std::size_t WorkerPool::FreeSlot() {
   return slots_.size() - 1;
 }
 
-Status WorkerPool::Start(std::size_t slot, const StartRequest& request, ActiveAttempt active) {
+Status WorkerPool::Start(std::size_t slot, const StartRequest& request, const Inherited& inherited,
+                         ActiveAttempt active) {
   auto& one = slots_[slot];
   if (!one.worker) {
     ASSIGN_OR_RETURN(auto worker, Worker::Start(supervisor_, folder_.NewRecord()));
     one.worker = std::move(worker);
+    one.inherited.reset();
   }
   one.active = std::move(active);
-  if (one.worker) one.worker->Send(Pack(request));
+  if (!one.worker) return {};
+  const bool is_known = std::exchange(one.inherited, inherited) == inherited;
+  one.worker->Send((is_known ? std::string() : Pack(*inherited)) + Pack(request));
   return {};
 }
 
@@ -186,6 +190,8 @@ bool Worker::Receive(std::vector<Frame>& frames) {
       break;
     }
     reader_.Feed({bytes, static_cast<std::size_t>(size)});
+    // The end, if it has come already, is read next time.
+    if (static_cast<std::size_t>(size) < sizeof(bytes)) break;
   }
   while (auto frame = reader_.Next()) frames.push_back(std::move(*frame));
   return alive && !reader_.broken();

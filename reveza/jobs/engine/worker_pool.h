@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -99,9 +100,11 @@ struct ActiveAttempt {
 
 class WorkerPool {
  public:
+  using Inherited = std::shared_ptr<const InheritedEnvironment>;
   struct Slot {
     std::optional<Worker> worker;
     std::optional<ActiveAttempt> active;
+    Inherited inherited;  // as the worker was told last
   };
   // Input from a worker: frames, then possibly the end of its supervisor.
   struct Event {
@@ -119,8 +122,10 @@ class WorkerPool {
 
   // Returns the lowest idle slot, a new one if all are busy.
   std::size_t FreeSlot();
-  // Starts the slot's supervisor if necessary, and requests the start of the attempt.
-  Status Start(std::size_t slot, const StartRequest& request, ActiveAttempt active);
+  // Starts the slot's supervisor if necessary, and requests the start of the attempt. `inherited`:
+  // sent only if it is another one than for the last attempt.
+  Status Start(std::size_t slot, const StartRequest& request, const Inherited& inherited,
+               ActiveAttempt active);
   void Send(std::size_t slot, FrameKind what);
   // Marks the slot idle.
   void Clear(std::size_t slot) { slots_[slot].active.reset(); }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "common/platform/process_limits.h"
@@ -91,7 +92,8 @@ TEST_F(SupervisorTest, DistinguishesFailures) {
 
 // The step itself is fine and can start later.
 TEST_F(SupervisorTest, ResourceExhaustionIsNotAFailure) {
-  EXPECT_EQ(Run(Shell("true")).outcome, Outcome::kSuccess);
+  // With an output, so that the next step needs files of its own.
+  EXPECT_EQ(Run(Shell("echo; echo >&2")).outcome, Outcome::kSuccess);
   rlimit before{};
   ASSERT_EQ(prlimit(worker_->pid(), RLIMIT_NOFILE, nullptr, &before), 0);
   const rlimit none{.rlim_cur = 3, .rlim_max = before.rlim_max};
@@ -159,6 +161,89 @@ TEST_F(SupervisorTest, ResetsSignalsAndStdin) {
   EXPECT_EQ(Text("out"), "<>\n");
   EXPECT_EQ(result.outcome, Outcome::kSignal);
   EXPECT_EQ(result.code, SIGTERM);
+}
+
+// Also signals that the runner, or a shell before it, ignores.
+TEST_F(SupervisorTest, StepsHaveNoSignalIgnoredOrBlocked) {
+  constexpr int kIgnored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+  for (const int signal : kIgnored) ::signal(signal, SIG_IGN);
+  auto other = Worker::Start(REVEZA_SUPERVISOR, folder_.path() / "other");
+  for (const int signal : kIgnored) ::signal(signal, SIG_DFL);
+  ASSERT_TRUE(other);
+  std::swap(*worker_, *other);
+  EXPECT_EQ(Run(Shell("exec sed -n 's/^Sig[BI][lg][kn]:.//p' /proc/self/status")).outcome,
+            Outcome::kSuccess);
+  std::uint64_t ours = std::uint64_t{1} << (SIGCHLD - 1);
+  for (const int signal : kIgnored) ours |= std::uint64_t{1} << (signal - 1);
+  std::istringstream masks(Text("out"));
+  std::uint64_t blocked = ~std::uint64_t{0};
+  std::uint64_t ignored = blocked;
+  masks >> std::hex >> blocked >> ignored;
+  EXPECT_EQ(blocked & ours, 0u) << Text("out");
+  EXPECT_EQ(ignored & ours, 0u) << Text("out");
+  kill(other->pid(), SIGKILL);
+  waitpid(other->pid(), nullptr, 0);
+}
+
+TEST_F(SupervisorTest, SurvivesSignalsOfTheTerminal) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) kill(worker_->pid(), signal);
+  EXPECT_EQ(Run(Shell("true")).outcome, Outcome::kSuccess);
+}
+
+TEST_F(SupervisorTest, StepsInheritUntilToldOtherwise) {
+  worker_->Send(Pack(InheritedEnvironment{{"PATH=/usr/bin:/bin", "A=inherited", "B=1"}}));
+  auto request = Shell("echo $A $B $C");
+  request.environment = {"C=own"};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Run(request).outcome, Outcome::kSuccess);
+    EXPECT_EQ(Text("out"), "inherited 1 own\n");
+  }
+  worker_->Send(Pack(InheritedEnvironment{{"PATH=/usr/bin:/bin", "A=other"}}));
+  EXPECT_EQ(Run(request).outcome, Outcome::kSuccess);
+  EXPECT_EQ(Text("out"), "other own\n");
+}
+
+// It is remembered where a program is, but not for longer than it is there.
+TEST_F(SupervisorTest, SearchesAgainForAProgramThatIsGone) {
+  for (const char* name : {"one", "two"}) {
+    std::filesystem::create_directory(folder_.path() / name);
+    const auto program = folder_.path() / name / "mine";
+    std::ofstream(program) << "#!/bin/sh\necho " << name << "\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  }
+  auto request = Shell("");
+  request.arguments = {"mine"};
+  request.environment = {"PATH=one:two:/bin"};
+  for (const char* name : {"one", "two"}) {
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(Run(request).outcome, Outcome::kSuccess);
+      EXPECT_EQ(Text("out"), std::string(name) + "\n");
+    }
+    std::filesystem::remove(folder_.path() / name / "mine");
+  }
+  const auto result = Run(request);
+  EXPECT_EQ(result.outcome, Outcome::kNotStarted);
+  EXPECT_EQ(result.code, ENOENT);
+}
+
+TEST_F(SupervisorTest, SearchesAgainForAnotherFolderOrPath) {
+  for (const char* name : {"here/bin", "there/bin", "path"}) {
+    std::filesystem::create_directories(folder_.path() / name);
+    const auto program = folder_.path() / name / "mine";
+    std::ofstream(program) << "#!/bin/sh\necho " << name << "\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  }
+  auto request = Shell("");
+  request.arguments = {"mine"};
+  for (const char* folder : {"here", "there", "here"}) {
+    request.folder = folder_.path() / folder;
+    request.environment = {"PATH=bin:/bin"};
+    EXPECT_EQ(Run(request).outcome, Outcome::kSuccess);
+    EXPECT_EQ(Text("out"), std::string(folder) + "/bin\n");
+  }
+  request.environment = {"PATH=" + (folder_.path() / "path").string() + ":/bin"};
+  EXPECT_EQ(Run(request).outcome, Outcome::kSuccess);
+  EXPECT_EQ(Text("out"), "path\n");
 }
 
 TEST_F(SupervisorTest, SearchesPathOfStep) {

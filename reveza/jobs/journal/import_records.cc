@@ -7,6 +7,8 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <thread>
@@ -59,6 +61,23 @@ Status RecordUnknownOutcome(Journal& journal, const AttemptStarted& started, con
   imported.attempts += noted ? 1 : 0;
   imported.unknown += noted ? 1 : 0;
   return {};
+}
+
+// The records of which all is in the journal, with their sizes, as JSON in `meta`. A record grows
+// by whatever else a supervisor may have to say.
+constexpr const char* kImportedKey = "imported";
+
+Result<nlohmann::json> ReadImported(Journal& journal) {
+  ASSIGN_OR_RETURN(const auto kept, journal.Get(kImportedKey));
+  auto sizes = nlohmann::json::parse(kept.value_or("{}"), nullptr, false);
+  return sizes.is_object() ? std::move(sizes) : nlohmann::json::object();
+}
+
+// Returns the size of a record; nullopt if it cannot be told.
+std::optional<std::uintmax_t> SizeOf(const fs::path& record) {
+  std::error_code error;
+  const auto size = fs::file_size(record, error);
+  return error ? std::nullopt : std::optional(size);
 }
 
 // Waits until an orphaned supervisor has exited or started a step. An idle one may have an unread
@@ -224,8 +243,8 @@ Result<RestoreResult> Restore(const JobFolder& folder, const fs::path& fresh,
   {
     ASSIGN_OR_RETURN(auto journal, Journal::Open(fresh));
     for (const auto& [key, value] : salvaged.meta) {
-      // Lost attempts may precede the barrier.
-      if (key == kBarrierKey) continue;
+      // Lost attempts may precede the barrier, and are in the records.
+      if (key == kBarrierKey || key == kImportedKey) continue;
       RETURN_IF_ERROR(journal.Set(key, value));
     }
     RETURN_IF_ERROR(journal.Commit());
@@ -301,14 +320,36 @@ Result<ImportResult> ImportRecords(const JobFolder& folder, Journal& journal,
                                    Supervisors supervisors) {
   ImportResult imported;
   ASSIGN_OR_RETURN(const auto records, ListRecords(folder));
+  ASSIGN_OR_RETURN(auto known, ReadImported(journal));
+  std::vector<fs::path> ended;
   for (const auto& record : records) {
     if (supervisors == Supervisors::kOrphans) {
       RETURN_IF_ERROR(AwaitIdleSupervisor(record));
     }
+    const auto found = known.find(record.filename().string());
+    const auto size = SizeOf(record);
+    if (found != known.end() && size && *found == *size) continue;
+    // Before it is read: what is written later makes it larger.
+    ASSIGN_OR_RETURN(const bool held, IsHeld(record.string()));
     RETURN_IF_ERROR(ImportRecord(record, journal, imported));
+    if (!held) ended.push_back(record);
   }
+  RETURN_IF_ERROR(NoteImported(journal, ended));
   RETURN_IF_ERROR(journal.Commit());
   return imported;
+}
+
+Status NoteImported(Journal& journal, std::span<const fs::path> records) {
+  ASSIGN_OR_RETURN(auto known, ReadImported(journal));
+  bool changed = false;
+  for (const auto& record : records) {
+    const auto size = SizeOf(record);
+    if (!size) continue;
+    auto& noted = known[record.filename().string()];
+    changed = changed || noted != *size;
+    noted = *size;
+  }
+  return changed ? journal.Set(kImportedKey, known.dump()) : Status{};
 }
 
 Result<RebuildResult> RebuildJournal(const JobFolder& folder) {

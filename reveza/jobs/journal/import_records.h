@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <vector>
 
 #include "common/base/error.h"
@@ -31,10 +32,13 @@ enum class Supervisors {
   kOwn,      // the caller
 };
 
-// Imports all records of the job and commits. Adopts steps that the journal does not know.
-// kUnavailable: an orphaned supervisor is stuck.
+// Imports all records of the job and commits, except those that the journal has all of. Adopts
+// steps that the journal does not know. kUnavailable: an orphaned supervisor is stuck.
 Result<ImportResult> ImportRecords(const JobFolder& folder, Journal& journal,
                                    Supervisors supervisors);
+// Notes that all of these records is in the journal, without committing; nothing may be written to
+// them unless it makes them larger.
+Status NoteImported(Journal& journal, std::span<const std::filesystem::path> records);
 // Imports one record without committing.
 Status ImportRecord(const std::filesystem::path& record, Journal& journal, ImportResult& imported);
 

@@ -13,6 +13,8 @@ namespace reveza::jobs {
 namespace {
 
 constexpr const char* kCacheSize = "PRAGMA cache_size=-16000";
+constexpr const char* kLargeCacheSize = "PRAGMA cache_size=-64000";
+constexpr const char* kSmallCacheSize = "PRAGMA cache_size=-4000";
 
 StepState NextState(const AttemptResult& result, StepState state) {
   if (state == StepState::kDone) return state;
@@ -34,11 +36,13 @@ StepEntry NewStep(std::int64_t id, const ListedStep& listed) {
   step.id = id;
   step.identity = listed.identity;
   step.label = listed.label;
-  step.files = fmt::format("{:03}/{}", id / 1000, id);
+  step.files = FilesOfId(id);
   return step;
 }
 
 }  // namespace
+
+std::string FilesOfId(std::int64_t id) { return fmt::format("{:03}/{}", id / 1000, id); }
 
 const char* ToText(StepState state) {
   constexpr std::array kTexts = {"waiting", "done", "failed", "unknown", "failed"};
@@ -77,8 +81,7 @@ Status Journal::Prepare() {
       {&s.insert_step,
        "INSERT INTO step VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (identity) DO UPDATE "
        "SET position = excluded.position"},
-      {&s.update_step,
-       "UPDATE step SET state = ?, attempts = ?, files = ?, sum = ? WHERE identity = ?"},
+      {&s.update_step, "UPDATE step SET state = ?, attempts = ?, files = ?, sum = ? WHERE id = ?"},
       {&s.list, std::string(kStepColumns) + "WHERE position IS NOT NULL ORDER BY position"},
       {&s.find, std::string(kStepColumns) + "WHERE identity = ?"},
       {&s.insert_attempt,
@@ -141,26 +144,61 @@ Status Journal::Checkpoint() {
   return database_.Execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
-Status Journal::SetList(const std::vector<ListedStep>& steps) {
+Result<bool> Journal::SetList(const std::vector<ListedStep>& steps) {
+  return SetList(steps.size(), [&](std::size_t index) { return steps[index]; });
+}
+
+Result<bool> Journal::SetList(std::size_t count,
+                              const std::function<ListedStep(std::size_t)>& step) {
+  // Of its own, so that it can be rolled back.
+  RETURN_IF_ERROR(Commit());
   RETURN_IF_ERROR(Begin());
-  // The index is in the order of hashes, so what of it is not in memory is read and written over
-  // and over: some 40 bytes for each step.
-  RETURN_IF_ERROR(database_.Execute("PRAGMA cache_size=-64000"));
-  RETURN_IF_ERROR(database_.Execute("UPDATE step SET position = NULL"));
-  ASSIGN_OR_RETURN(auto last, database_.Number("SELECT coalesce(max(id), 0) FROM step"));
-  std::int64_t id = last;
-  std::int64_t position = 0;
-  for (const auto& listed : steps) {
-    // The id is skipped if the step is known; ids are never reused.
-    RETURN_IF_ERROR(Insert(NewStep(++id, listed), position++));
+  ASSIGN_OR_RETURN(const auto last, database_.Number("SELECT coalesce(max(id), 0) FROM step"));
+  if (last == 0) {
+    if (auto filled = FillList(count, step); !filled) {
+      // The index is missing.
+      if (database_.InTransaction()) static_cast<void>(database_.Execute("ROLLBACK"));
+      in_transaction_ = false;
+      return std::unexpected(filled.error());
+    }
+  } else {
+    // The index is in the order of hashes, so what of it is not in memory is read and written over
+    // and over: some 40 bytes for each step.
+    RETURN_IF_ERROR(database_.Execute(kLargeCacheSize));
+    RETURN_IF_ERROR(database_.Execute("UPDATE step SET position = NULL"));
+    for (std::size_t i = 0; i < count; ++i) {
+      // The id is skipped if the step is known; ids are never reused.
+      const auto position = static_cast<std::int64_t>(i);
+      RETURN_IF_ERROR(Insert(NewStep(last + 1 + position, step(i)), position));
+    }
   }
   RETURN_IF_ERROR(Commit());
-  return database_.Execute(kCacheSize);
+  RETURN_IF_ERROR(database_.Execute(kCacheSize));
+  return last == 0;
+}
+
+// Fills an empty table. Its index is built when all rows are there: SQLite sorts the identities,
+// which is faster than inserting them one by one at random places. It sorts a part at a time that
+// fits the cache; small ones fit that of the processor too, and save memory.
+Status Journal::FillList(std::size_t count, const std::function<ListedStep(std::size_t)>& step) {
+  RETURN_IF_ERROR(database_.Execute(kSmallCacheSize));
+  RETURN_IF_ERROR(DropIdentityIndex(database_));
+  ASSIGN_OR_RETURN(auto insert, database_.Prepare("INSERT INTO step VALUES (?,?,?,?,?,?,?,?)"));
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto position = static_cast<std::int64_t>(i);
+    RETURN_IF_ERROR(InsertInto(insert, NewStep(1 + position, step(i)), position));
+  }
+  return CreateIdentityIndex(database_);
 }
 
 Status Journal::Insert(const StepEntry& step, std::optional<std::int64_t> position) {
-  return BindAll(statements_.insert_step, step.id, step.identity, position, step.state,
-                 step.attempts, step.label, step.files, Checksum(step))
+  return InsertInto(statements_.insert_step, step, position);
+}
+
+Status Journal::InsertInto(Statement& statement, const StepEntry& step,
+                           std::optional<std::int64_t> position) {
+  return BindAll(statement, step.id, step.identity, position, step.state, step.attempts, step.label,
+                 step.files, Checksum(step))
       .Run();
 }
 
@@ -186,6 +224,10 @@ Result<std::uint64_t> Journal::Append(const std::vector<ListedStep>& steps) {
 
 Result<std::vector<StepEntry>> Journal::List() { return ReadRows<StepEntry>(statements_.list); }
 
+Status Journal::ForEachListed(const std::function<void(const StepEntry&)>& visit) {
+  return ForEachRow<StepEntry>(statements_.list, visit);
+}
+
 Result<std::optional<StepEntry>> Journal::Find(const Identity& identity) {
   auto& find = statements_.find;
   find.BindBlob(1, AsStringView(identity));
@@ -199,7 +241,7 @@ Result<std::optional<StepEntry>> Journal::Find(const Identity& identity) {
 
 Status Journal::Write(const StepEntry& step) {
   return BindAll(statements_.update_step, step.state, step.attempts, step.files, Checksum(step),
-                 step.identity)
+                 step.id)
       .Run();
 }
 
@@ -259,9 +301,11 @@ Status Journal::Requeue(const Identity& identity) {
 }
 
 Status Journal::ResetStep(const Identity& identity) {
-  ASSIGN_OR_RETURN(const auto step, Find(identity));
+  RETURN_IF_ERROR(Begin());
+  ASSIGN_OR_RETURN(auto step, Find(identity));
   if (!step) return Fail(Error::Code::kNotFound, "no such step in the journal");
-  RETURN_IF_ERROR(Requeue(identity));
+  step->state = StepState::kWaiting;
+  RETURN_IF_ERROR(Write(*step));
   statements_.delete_cycles.BindBlob(1, AsStringView(identity));
   RETURN_IF_ERROR(statements_.delete_cycles.Run());
   if (database_.Changes() == 0) return {};

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -68,6 +69,9 @@ struct ListedStep {
   std::string label;
 };
 
+// Returns where a new step has its outputs: "000/57".
+std::string FilesOfId(std::int64_t id);
+
 // Key of the output folder of the last run.
 inline constexpr const char* kOutputsKey = "outputs";
 
@@ -83,11 +87,15 @@ class Journal {
   static Result<Journal> Open(const std::filesystem::path& file,
                               Durability durability = Durability::kProcess);
 
-  // Replaces the job's step list. Known steps keep their state; steps no longer in the list are
-  // kept unlisted.
-  Status SetList(const std::vector<ListedStep>& steps);
+  // Replaces the job's step list, all of it or nothing. Known steps keep their state; steps no
+  // longer in the list are kept unlisted. `step` returns each of the `count` steps in turn.
+  // Returns whether the journal had no steps before: then they have the ids from 1 on.
+  Result<bool> SetList(std::size_t count, const std::function<ListedStep(std::size_t)>& step);
+  Result<bool> SetList(const std::vector<ListedStep>& steps);
   // Returns the listed steps, in order. kIncompatible: a checksum does not match.
   Result<std::vector<StepEntry>> List();
+  // Visits the listed steps, in order, up to the first error.
+  Status ForEachListed(const std::function<void(const StepEntry&)>& visit);
   // Finds a step, listed or not.
   Result<std::optional<StepEntry>> Find(const Identity& identity);
 
@@ -156,6 +164,9 @@ class Journal {
   Status ReadDiscardedCycles();
   // Inserts a new step; `position` in the list, or unlisted.
   Status Insert(const StepEntry& step, std::optional<std::int64_t> position);
+  Status InsertInto(Statement& statement, const StepEntry& step,
+                    std::optional<std::int64_t> position);
+  Status FillList(std::size_t count, const std::function<ListedStep(std::size_t)>& step);
   Result<bool> Insert(const AttemptEntry& entry);
   Status Write(const StepEntry& step);
   Status SetState(const Identity& identity, StepState state);

@@ -13,8 +13,9 @@ constexpr const char* kTables = R"(
 CREATE TABLE meta (
   key TEXT PRIMARY KEY, value BLOB NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE step (
-  id INTEGER PRIMARY KEY, identity BLOB NOT NULL UNIQUE, position INTEGER, state INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY, identity BLOB NOT NULL, position INTEGER, state INTEGER NOT NULL,
   attempts INTEGER NOT NULL, label TEXT NOT NULL, files TEXT NOT NULL, sum INTEGER NOT NULL);
+CREATE UNIQUE INDEX step_identity ON step (identity);
 CREATE TABLE attempt (
   identity BLOB NOT NULL, attempt INTEGER NOT NULL, outcome INTEGER NOT NULL, code INTEGER NOT NULL,
   pid INTEGER NOT NULL, began INTEGER NOT NULL, ended INTEGER NOT NULL, paused INTEGER NOT NULL,
@@ -79,6 +80,19 @@ Status PrepareFormat(Database& database, const std::filesystem::path& file) {
   if (!check) return Incompatible(file, check.error());
   if (*check != "ok") return Incompatible(file, *check);
   return {};
+}
+
+Status DropIdentityIndex(Database& database) {
+  return database.Execute("DROP INDEX IF EXISTS step_identity");
+}
+
+// Journals of earlier versions have one that their table declares.
+Status CreateIdentityIndex(Database& database) {
+  ASSIGN_OR_RETURN(const auto declared,
+                   database.Number("SELECT count(*) FROM sqlite_master WHERE type = 'index' AND "
+                                   "name = 'sqlite_autoindex_step_1'"));
+  if (declared != 0) return {};
+  return database.Execute("CREATE UNIQUE INDEX step_identity ON step (identity)");
 }
 
 std::int64_t ChecksumOf(std::string_view packed) {

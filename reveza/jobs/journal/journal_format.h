@@ -31,6 +31,11 @@ Status CheckFormat(Database& database, const std::filesystem::path& file);
 // Creates the schema of an empty database, or verifies an existing one.
 Status PrepareFormat(Database& database, const std::filesystem::path& file);
 
+// The index of steps by identity, which need not be there while the table is filled. Dropping does
+// nothing in a journal whose table declares it, as those of earlier versions do.
+Status DropIdentityIndex(Database& database);
+Status CreateIdentityIndex(Database& database);
+
 // Hashes packed bytes.
 std::int64_t ChecksumOf(std::string_view packed);
 

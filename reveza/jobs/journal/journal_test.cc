@@ -1,7 +1,10 @@
 #include "reveza/jobs/journal/journal.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstring>
 #include <fstream>
 #include <random>
 #include <set>
@@ -92,6 +95,78 @@ TEST_F(JournalTest, SetListKeepsKnownSteps) {
   ASSERT_TRUE(journal.RecordAttempt(Attempt(1, Outcome::kSuccess), {}));
   ASSERT_TRUE(journal.SetList(Steps({1, 2, 3, 4})));
   EXPECT_EQ(journal.List()->front().state, StepState::kDone);
+}
+
+std::int64_t Number(const std::filesystem::path& file, const std::string& question) {
+  auto database = Database::Open(file.string());
+  return database ? database->Number(question).value_or(-1) : -1;
+}
+
+TEST_F(JournalTest, AListIsWrittenAsAWholeOrNotAtAll) {
+  const auto many = [](std::size_t index) {
+    ListedStep step{{}, "n"};
+    std::memcpy(step.identity.data(), &index, sizeof(index));
+    return step;
+  };
+  constexpr std::size_t kSteps = 5000;
+  const pid_t writer = fork();
+  if (writer == 0) {
+    auto journal = Journal::Open(path_);
+    if (!journal) _exit(1);
+    // Killed in the middle.
+    static_cast<void>(journal->SetList(kSteps, [&](std::size_t index) {
+      if (index == kSteps - 1) _exit(0);
+      return many(index);
+    }));
+    _exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(writer, &status, 0), writer);
+  ASSERT_EQ(status, 0);
+  {
+    Journal journal = Open();
+    EXPECT_TRUE(journal.List()->empty());
+    EXPECT_EQ(journal.SetList(kSteps, many), true) << "all are new";
+    EXPECT_EQ(journal.List()->size(), kSteps);
+  }
+  Journal journal = Open();
+  EXPECT_EQ(journal.List()->at(kSteps - 1).id, std::int64_t{kSteps});
+  EXPECT_EQ(journal.SetList(kSteps, many), false) << "none is new";
+  EXPECT_EQ(Number(path_, "SELECT count(*) FROM sqlite_master WHERE name = 'step_identity'"), 1);
+}
+
+TEST_F(JournalTest, AListWithEqualStepsIsRefused) {
+  Journal journal = Open();
+  EXPECT_FALSE(journal.SetList(Steps({1, 2, 1})));
+  EXPECT_FALSE(journal.dirty());
+  EXPECT_TRUE(journal.List()->empty());
+  ASSERT_TRUE(journal.SetList(Steps({1, 2})));
+  EXPECT_EQ(journal.List()->size(), 2u);
+  EXPECT_TRUE(journal.Find(Name(2)).value());
+}
+
+// The table of earlier versions declares the identities unique.
+TEST_F(JournalTest, OpensJournalsOfEarlierVersions) {
+  Open();
+  for (const bool empty : {true, false}) {
+    auto database = Database::Open(path_.string());
+    ASSERT_TRUE(database);
+    ASSERT_TRUE(database->Execute(
+        "BEGIN;"
+        "CREATE TABLE old (id INTEGER PRIMARY KEY, identity BLOB NOT NULL UNIQUE, "
+        "position INTEGER, state INTEGER NOT NULL, attempts INTEGER NOT NULL, "
+        "label TEXT NOT NULL, files TEXT NOT NULL, sum INTEGER NOT NULL);"
+        "INSERT INTO old SELECT * FROM step; DROP TABLE step; ALTER TABLE old RENAME TO step;"
+        "COMMIT"));
+    Journal journal = Open();
+    EXPECT_EQ(journal.List()->size(), empty ? 0u : 3u);
+    EXPECT_EQ(journal.SetList(Steps({1, 2, 3})), empty);
+    ASSERT_TRUE(journal.RecordAttempt(Attempt(2, Outcome::kSuccess, empty ? 1 : 2), {}));
+    ASSERT_TRUE(journal.Commit());
+    EXPECT_EQ(journal.List()->at(1).state, StepState::kDone);
+    EXPECT_EQ(Number(path_, "SELECT count(*) FROM sqlite_master WHERE tbl_name = 'step'"), 2)
+        << "a table and one index";
+  }
 }
 
 TEST_F(JournalTest, NeverReusesIds) {

@@ -142,6 +142,8 @@ Result<SyncResult> AdvanceBarrier(Journal& journal, const fs::path& outputs) {
   if (attempts.empty()) return SyncResult{};
   std::set<fs::path> folders = {outputs};
   for (const auto& attempt : attempts) {
+    // Most steps of a brief program print nothing.
+    if (attempt.result.output_bytes == 0 && attempt.result.error_bytes == 0) continue;
     ASSIGN_OR_RETURN(const auto step, journal.Find(attempt.result.name.identity));
     if (!step) continue;
     const auto number = attempt.result.name.attempt;

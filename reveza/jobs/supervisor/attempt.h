@@ -62,7 +62,7 @@ struct StartRequest {
   AttemptName name;
   std::string label;                     // for display: "seed=57"
   std::vector<std::string> arguments;    // at least one
-  std::vector<std::string> environment;  // complete, as "NAME=value"
+  std::vector<std::string> environment;  // besides what is inherited, as "NAME=value"
   std::string folder;
   std::string output;  // files for standard output and error; overwritten
   std::string errors;
@@ -71,11 +71,21 @@ struct StartRequest {
   std::int64_t time_limit = 0;            // ns, pauses excluded; 0: none
   std::int64_t grace = 0;                 // ns between SIGTERM and SIGKILL
   GroupRequest group{};
+  bool outputs_are_new = false;  // there are no files of these names
 };
 auto Fields(MaybeConst<StartRequest> auto& request) {
   return std::tie(request.name, request.label, request.arguments, request.environment,
                   request.folder, request.output, request.errors, request.processors,
-                  request.cycles, request.time_limit, request.grace, request.group);
+                  request.cycles, request.time_limit, request.grace, request.group,
+                  request.outputs_are_new);
+}
+
+// Variables that all further steps of a supervisor inherit; no step sets one of them itself.
+struct InheritedEnvironment {
+  std::vector<std::string> variables;  // "NAME=value"
+};
+auto Fields(MaybeConst<InheritedEnvironment> auto& inherited) {
+  return std::tie(inherited.variables);
 }
 
 enum class Outcome : std::uint8_t {

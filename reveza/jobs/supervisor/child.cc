@@ -24,8 +24,8 @@
 namespace reveza::jobs {
 namespace {
 
-// Signals that the supervisor, or a shell before it, may block or ignore.
-constexpr int kDefaultSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD};
+// Signals that are not the supervisor's business. A shell before it may ignore them.
+constexpr int kDisregarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 
 // Everything the child needs. Prepared by the parent, as the child shares its memory and must not
 // allocate.
@@ -34,7 +34,6 @@ struct SpawnPlan {
   char* const* arguments = nullptr;
   char* const* environment = nullptr;
   const char* folder = nullptr;
-  int input = -1;
   ChildDescriptors descriptors;
   const cpu_set_t* processors = nullptr;
   int group_members = -1;  // cgroup.procs of a version 1 group, else -1
@@ -51,9 +50,8 @@ int ExecProgram(const SpawnPlan& plan, volatile ChildReport& report) {
   if (plan.group_members >= 0 && write(plan.group_members, "0", 1) != 1) report.group_error = errno;
   sigset_t none;
   sigemptyset(&none);
-  for (const int signal : kDefaultSignals) ::signal(signal, SIG_DFL);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (dup2(plan.input, STDIN_FILENO) < 0 || dup2(plan.descriptors.output, STDOUT_FILENO) < 0 ||
+  if (dup2(plan.descriptors.output, STDOUT_FILENO) < 0 ||
       dup2(plan.descriptors.errors, STDERR_FILENO) < 0) {
     return errno;
   }
@@ -126,12 +124,13 @@ bool IsExecutable(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-std::string_view SearchPathOf(const std::vector<std::string>& environment) {
+std::string_view SearchPathOf(const std::vector<std::string>& environment,
+                              std::string_view otherwise) {
   constexpr std::string_view kName = "PATH=";
   for (const std::string_view one : environment) {
     if (one.starts_with(kName)) return one.substr(kName.size());
   }
-  return "/usr/bin:/bin";
+  return otherwise;
 }
 
 std::string FindInPath(std::string_view program, std::string_view folder,
@@ -150,12 +149,15 @@ std::string FindInPath(std::string_view program, std::string_view folder,
   }
 }
 
-const std::string& ProgramFinder::Find(const StartRequest& request) {
+const std::string& ProgramStarter::Find(const StartRequest& request,
+                                        const std::vector<std::string>& inherited) {
   const std::string& name = request.arguments.front();
+  remembered_ = false;
   if (name.contains('/')) return name;
-  const std::string_view search_path = SearchPathOf(request.environment);
+  const std::string_view search_path = SearchPathOf(request.environment, SearchPathOf(inherited));
   const bool same = name == name_ && request.folder == folder_ && search_path == search_path_;
-  if (same && IsExecutable(found_)) return found_;
+  remembered_ = same && !found_.empty();
+  if (remembered_) return found_;
   name_ = name;
   folder_ = request.folder;
   search_path_ = search_path;
@@ -164,12 +166,11 @@ const std::string& ProgramFinder::Find(const StartRequest& request) {
 }
 
 Child StartChild(const std::string& program, const StartRequest& request,
-                 const ChildDescriptors& descriptors, const StepGroup* group) {
+                 const std::vector<std::string>& inherited, const ChildDescriptors& descriptors,
+                 const StepGroup* group) {
   if (program.empty()) return Child{0, ENOENT, 0};
-  const UniqueFd input(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!input) return Child{0, errno, 0};
   const auto arguments = ExecArguments(request.arguments);
-  const auto environment = ExecArguments(request.environment);
+  const auto environment = ExecArguments(inherited, request.environment);
   cpu_set_t processors;
   CPU_ZERO(&processors);
   for (const auto processor : request.processors) {
@@ -179,7 +180,6 @@ Child StartChild(const std::string& program, const StartRequest& request,
                        arguments.data(),
                        environment.data(),
                        request.folder.c_str(),
-                       input.get(),
                        descriptors,
                        request.processors.empty() ? nullptr : &processors,
                        group != nullptr ? group->members_descriptor() : -1};
@@ -194,6 +194,14 @@ Child StartChild(const std::string& program, const StartRequest& request,
   Child outside = SpawnWithVfork(plan);
   outside.group_error = child.group_error;
   return outside;
+}
+
+Child ProgramStarter::Start(const StartRequest& request, const std::vector<std::string>& inherited,
+                            const ChildDescriptors& descriptors, const StepGroup* group) {
+  Child child = StartChild(Find(request, inherited), request, inherited, descriptors, group);
+  if (child.pid != 0 || !child.forked || !remembered_) return child;
+  found_.clear();
+  return StartChild(Find(request, inherited), request, inherited, descriptors, group);
 }
 
 void SignalDescendants(pid_t ancestor, int signal) {
@@ -228,6 +236,15 @@ UniqueFd ListenForChildren() {
   sigaddset(&set, SIGCHLD);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+void DisregardSignals() {
+  struct sigaction nothing{};
+  nothing.sa_handler = [](int) {};
+  nothing.sa_flags = SA_RESTART;
+  for (const int signal : kDisregarded) sigaction(signal, &nothing, nullptr);
+  // If it were ignored, children could not be waited for.
+  ::signal(SIGCHLD, SIG_DFL);
 }
 
 }  // namespace reveza::jobs

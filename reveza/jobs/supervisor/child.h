@@ -32,31 +32,38 @@ bool IsTemporaryError(const Child& child);
 // Returns whether the file is a regular one that this user may execute.
 bool IsExecutable(const std::string& path);
 
-// Returns PATH of an environment of "NAME=value", or its default.
-std::string_view SearchPathOf(const std::vector<std::string>& environment);
+// Returns PATH of an environment of "NAME=value".
+std::string_view SearchPathOf(const std::vector<std::string>& environment,
+                              std::string_view otherwise = "/usr/bin:/bin");
 
 // Searches `search_path` (the value of PATH) for an executable file, as execvp does; relative
 // entries are resolved against `folder`. Returns "" if there is none.
 std::string FindInPath(std::string_view program, std::string_view folder,
                        std::string_view search_path);
 
-// Finds the program of a request as execvp would in the child. Searches PATH only if the last
-// request was for another program or its file is gone, like the hash table of a shell.
-class ProgramFinder {
+// Starts `program` in a new session with this process's standard input, default signal handling,
+// and PATH of its own environment. `inherited`: variables besides those of the request. Uses vfork.
+// With a `group` the process starts inside it: by clone3 (version 2), or it enters the group before
+// exec.
+Child StartChild(const std::string& program, const StartRequest& request,
+                 const std::vector<std::string>& inherited, const ChildDescriptors& descriptors,
+                 const StepGroup* group = nullptr);
+
+// Starts the programs of requests, found as by execvp in the child. Searches PATH only if the last
+// request was for another program, or that one is gone, like the hash table of a shell.
+class ProgramStarter {
  public:
-  // Returns its path, valid until the next call; "" if there is none.
-  const std::string& Find(const StartRequest& request);
+  Child Start(const StartRequest& request, const std::vector<std::string>& inherited,
+              const ChildDescriptors& descriptors, const StepGroup* group = nullptr);
 
  private:
+  // Returns the path of the program, valid until the next call; "" if there is none.
+  const std::string& Find(const StartRequest& request, const std::vector<std::string>& inherited);
+
   std::string name_, folder_, search_path_;  // of the last request
   std::string found_;
+  bool remembered_ = false;  // from an earlier request
 };
-
-// Starts `program` in a new session with empty standard input, default signal handling, and PATH
-// of its own environment. Uses vfork. With a `group` the process starts inside it: by clone3
-// (version 2), or it enters the group before exec.
-Child StartChild(const std::string& program, const StartRequest& request,
-                 const ChildDescriptors& descriptors, const StepGroup* group = nullptr);
 
 // Signals all descendants, even those that changed their process group, and repeats for new ones,
 // for a few rounds at most; processes that fork faster are reached by the next call.
@@ -72,5 +79,9 @@ ChildState QueryChildren();
 
 // Blocks SIGCHLD and returns a signalfd for it.
 UniqueFd ListenForChildren();
+
+// Lets terminal signals and those of a shutdown do nothing. They are handled rather than ignored:
+// programs that are executed have the default action again, so that no child has to set it.
+void DisregardSignals();
 
 }  // namespace reveza::jobs

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <filesystem>
 
 #include "common/platform/testing_directory.h"
@@ -9,7 +10,8 @@
 namespace reveza::jobs {
 namespace child_test {
 
-class ProgramFinderTest : public testing::Test {
+// FindInPath() with the PATH "FOLDER/first:second".
+class FindInPathTest : public testing::Test {
  protected:
   // Makes an executable file.
   std::string Program(const std::string& name) {
@@ -19,41 +21,28 @@ class ProgramFinderTest : public testing::Test {
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     return path;
   }
-  StartRequest Request(const std::string& program) const {
-    StartRequest request;
-    request.arguments = {program};
-    request.folder = folder_.path();
-    request.environment = {"PATH=" + (folder_.path() / "first").string() + ":second"};
-    return request;
+  std::string Find(const std::string& program) const {
+    return FindInPath(program, folder_.path().native(),
+                      (folder_.path() / "first").string() + ":second");
   }
 
   platform::TestingDirectory folder_;
 };
 
-TEST_F(ProgramFinderTest, SearchesLikeAShell) {
+TEST_F(FindInPathTest, SearchesLikeAShell) {
   const std::string second = Program("second/tool");
-  ProgramFinder finder;
-  EXPECT_EQ(finder.Find(Request("tool")), second) << "relative to the folder of the step";
+  EXPECT_EQ(Find("tool"), second) << "relative to the folder of the step";
   const std::string first = Program("first/tool");
-  EXPECT_EQ(finder.Find(Request("tool")), second) << "as found before";
-  EXPECT_EQ(ProgramFinder().Find(Request("tool")), first);
-  std::filesystem::remove(second);
-  EXPECT_EQ(finder.Find(Request("tool")), first) << "that one is gone";
-  EXPECT_EQ(finder.Find(Request("other")), "");
-  EXPECT_EQ(finder.Find(Request("tool")), first);
-  EXPECT_EQ(finder.Find(Request("./tool")), "./tool");
+  EXPECT_EQ(Find("tool"), first);
+  std::filesystem::permissions(first, std::filesystem::perms::owner_read);
+  EXPECT_EQ(Find("tool"), second) << "that one cannot be executed";
+  EXPECT_EQ(Find("other"), "");
 }
 
-TEST_F(ProgramFinderTest, SearchesAgainForAnotherFolderOrPath) {
-  const std::string here = Program("second/tool");
-  const std::string there = Program("there/second/tool");
-  ProgramFinder finder;
-  EXPECT_EQ(finder.Find(Request("tool")), here);
-  StartRequest request = Request("tool");
-  request.folder = folder_.path() / "there";
-  EXPECT_EQ(finder.Find(request), there);
-  request.environment = {"PATH=" + (folder_.path() / "second").string()};
-  EXPECT_EQ(finder.Find(request), here);
+TEST(SearchPathOf, TakesItsOwnOrTheOther) {
+  EXPECT_EQ(SearchPathOf({"A=1", "PATH=/a:/b"}, "/c"), "/a:/b");
+  EXPECT_EQ(SearchPathOf({"A=1", "XPATH=/a"}, "/c"), "/c");
+  EXPECT_EQ(SearchPathOf({}), "/usr/bin:/bin");
 }
 
 }  // namespace child_test

@@ -9,18 +9,26 @@
 #include "common/base/unique_fd.h"
 
 namespace reveza::jobs {
-bool HasFreeBlocks(const std::string& folder) {
+
+std::optional<std::uint64_t> FreeBytes(const std::string& folder) {
   struct statvfs system{};
-  if (statvfs(folder.c_str(), &system) != 0 || system.f_blocks == 0) return true;
-  return (geteuid() == 0 ? system.f_bfree : system.f_bavail) > 0;
+  if (statvfs(folder.c_str(), &system) != 0 || system.f_blocks == 0) return std::nullopt;
+  const std::uint64_t blocks = geteuid() == 0 ? system.f_bfree : system.f_bavail;
+  return blocks * system.f_frsize;
 }
 
-bool MayHaveLostOutput(const std::string& folder, bool wrote) {
+bool DiskSpace::HasRoom(const std::string& folder, std::int64_t now) {
+  if (much_at_ && folder == folder_ && now - *much_at_ < kMaxAge) return true;
+  const auto free = read_(folder);
+  folder_ = folder;
+  much_at_ = free && *free >= kMuch ? std::optional(now) : std::nullopt;
+  return !free || *free > 0;
+}
+
+bool IsAtQuota(const std::string& folder) {
   constexpr off_t kProbe = 4096;
-  if (!HasFreeBlocks(folder)) return true;
-  if (!wrote) return false;
-  // Quotas do not show in the free blocks. A file of its own, because processes in the background
-  // may still write to the outputs. Some file systems do not support this.
+  // A file of its own, because processes in the background may still write to the outputs. Some
+  // file systems do not support this.
   const UniqueFd probe(open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
   if (probe && fallocate(probe.get(), 0, 0, kProbe) == 0) return false;
   return errno == ENOSPC || errno == EDQUOT;

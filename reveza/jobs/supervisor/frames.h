@@ -18,6 +18,7 @@ enum class FrameKind : std::uint8_t {
   kContinue = 3,  // SIGCONT the step
   kEnd = 4,       // SIGTERM, SIGKILL after the grace period; outcome kCancelled
   kKill = 5,      // SIGKILL at once
+  kInherit = 6,   // an InheritedEnvironment, for the steps that follow
   // From the supervisor.
   kStarted = 16,      // u32 pid
   kCycle = 17,        // a CycleResult, recorded
@@ -41,6 +42,7 @@ inline std::string PackFrame(FrameKind kind, std::string_view body = {}) {
 }
 
 constexpr FrameKind KindOf(const StartRequest&) { return FrameKind::kStart; }
+constexpr FrameKind KindOf(const InheritedEnvironment&) { return FrameKind::kInherit; }
 constexpr FrameKind KindOf(const CycleResult&) { return FrameKind::kCycle; }
 constexpr FrameKind KindOf(const AttemptResult&) { return FrameKind::kResult; }
 constexpr FrameKind KindOf(const GroupStats&) { return FrameKind::kGroup; }

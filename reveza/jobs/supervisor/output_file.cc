@@ -24,19 +24,25 @@ UniqueFd OpenUnnamed(const std::string& path) {
 
 }  // namespace
 
-bool OutputFile::Open(const std::string& path) {
+bool OutputFile::Open(const std::string& path, bool is_new) {
   path_ = path;
+  final_size_.reset();
   struct stat there{};
-  const bool exists = lstat(path.c_str(), &there) == 0;
+  const bool exists = !is_new && lstat(path.c_str(), &there) == 0;
   // A device, say, is written to and never replaced.
   is_device_ = exists && !S_ISREG(there.st_mode);
   if (is_device_ || !may_be_unnamed_) {
     file_.Reset();
   } else if (file_) {
-    // Left empty by the last step. Opened anew: flags and locks of a description are shared.
-    file_ = UniqueFd(open(ProcPath(file_.get()).c_str(), kFlags));
+    // Left empty by the last step. Flags of a description are shared: those that it has changed
+    // must not be the next one's.
+    if (fcntl(file_.get(), F_GETFL) != flags_) {
+      file_ = UniqueFd(open(ProcPath(file_.get()).c_str(), kFlags));
+      flags_ = fcntl(file_.get(), F_GETFL);
+    }
   } else {
     file_ = OpenUnnamed(path);
+    flags_ = fcntl(file_.get(), F_GETFL);
   }
   named_ = !file_;
   if (named_) {
@@ -48,6 +54,7 @@ bool OutputFile::Open(const std::string& path) {
 }
 
 std::uint64_t OutputFile::Size() const {
+  if (final_size_) return *final_size_;
   struct stat info{};
   if (!file_ || fstat(file_.get(), &info) != 0) return 0;
   return static_cast<std::uint64_t>(info.st_size);
@@ -62,10 +69,31 @@ bool OutputFile::Publish() {
 
 void OutputFile::Close() {
   const bool is_empty = Size() == 0;
+  final_size_.reset();
   if (named_ && is_empty && !is_device_) unlink(path_.c_str());
   if (!named_ && is_empty) return;
   file_.Reset();
   named_ = false;
+}
+
+bool StepOutputs::Open(const StartRequest& request) {
+  return output.Open(request.output, request.outputs_are_new) &&
+         errors.Open(request.errors, request.outputs_are_new);
+}
+
+bool StepOutputs::Publish() {
+  const bool published = output.Publish();
+  return errors.Publish() && published;
+}
+
+void StepOutputs::FixSizes() {
+  output.FixSize();
+  errors.FixSize();
+}
+
+void StepOutputs::Close() {
+  output.Close();
+  errors.Close();
 }
 
 }  // namespace reveza::jobs

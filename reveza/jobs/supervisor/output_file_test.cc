@@ -80,6 +80,17 @@ TEST_P(OutputFileTest, ReplacesWhatAnEarlierAttemptLeft) {
   EXPECT_EQ(Text("1"), "new");
 }
 
+TEST_P(OutputFileTest, SizeIsReadOnceItIsFixed) {
+  ASSERT_TRUE(file_.Open(Path("1"), /*is_new=*/true));
+  Print("abc");
+  file_.FixSize();
+  Print("d");
+  EXPECT_EQ(file_.Size(), 3u);
+  file_.Close();
+  ASSERT_TRUE(file_.Open(Path("2"), /*is_new=*/true));
+  EXPECT_EQ(file_.Size(), 0u) << "of another file";
+}
+
 TEST_P(OutputFileTest, NeverReplacesAFileThatIsNotRegular) {
   std::filesystem::create_symlink("/dev/null", folder_ / "device");
   for (int i = 0; i < 2; ++i) {

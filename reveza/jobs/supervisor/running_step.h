@@ -21,6 +21,7 @@ struct RunningStep {
   std::int64_t paused_since = 0;  // 0: not paused
   std::int64_t kill_at = 0;       // monotonic time of SIGKILL; 0: none
   std::int64_t publish_at = 0;    // monotonic time to name outputs at; 0: all are
+  std::int64_t announce_at = 0;   // monotonic time to tell the runner of the start; 0: it knows
   std::optional<Outcome> end_reason;
   std::uint64_t last_cycle = 0;  // highest reported cycle
   bool disk_was_full = false;    // when the program exited: its output may be incomplete

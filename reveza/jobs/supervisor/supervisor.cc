@@ -37,6 +37,10 @@ constexpr std::int64_t kBackgroundGrace = 2 * kSecond;
 constexpr std::int64_t kFirstPublication = kSecond / 20;
 constexpr std::int64_t kPublicationInterval = kSecond / 4;
 
+// The runner is told of the start of a step that is still running after so long. Of a briefer one
+// it learns with the result, and wakes up once instead of twice.
+constexpr std::int64_t kAnnouncement = kSecond / 200;
+
 class Supervisor {
  public:
   Supervisor(int socket, RecordWriter record, UniqueFd children)
@@ -53,39 +57,46 @@ class Supervisor {
   void Pause();
   void Continue();
   void End(Outcome outcome, std::int64_t grace);
+  void Announce();
   void InspectDeath();
   void Reap();
   void HandleExit(int status, const rusage& usage);
   void ReadCycles();
   void CheckTimers();
   void PublishOutput();
-  void FinishIfDone();
+  // `childless`: no process of the step is left, as far as the caller knows.
+  void FinishIfDone(bool childless = false);
   int Timeout() const;
-  void Send(const std::string& frame);
+  // Sends a frame, together with the others, before the next wait.
+  void Send(const std::string& frame) { unsent_ += frame; }
+  void Flush();
 
   int socket_;
   RecordWriter record_;
   UniqueFd children_;
   FrameReader reader_;
-  ProgramFinder programs_;
+  std::string unsent_;
+  std::vector<std::string> inherited_;
+  ProgramStarter programs_;
+  DiskSpace space_;
   std::optional<RunningStep> running_;
   CycleTap cycles_;
-  OutputFile output_;
-  OutputFile errors_;
+  StepOutputs outputs_;
   std::vector<CycleResult> unrecorded_;
   bool runner_disconnected_ = false;
   bool record_failed_ = false;
   std::int64_t retry_at_ = 0;
 };
 
-void Supervisor::Send(const std::string& frame) {
-  std::string_view left = frame;
+void Supervisor::Flush() {
+  std::string_view left = unsent_;
   while (!runner_disconnected_ && !left.empty()) {
     const ssize_t sent = send(socket_, left.data(), left.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return;
+    if (sent <= 0) break;
     left.remove_prefix(static_cast<std::size_t>(sent));
   }
+  unsent_.clear();
 }
 
 // Returns nullopt if no group was requested or none can be created: the step runs without a limit
@@ -120,21 +131,21 @@ void Supervisor::Start(StartRequest request) {
   now.result.began = Clock(CLOCK_REALTIME);
   now.began = Now();
   now.publish_at = now.began + kFirstPublication;
-  const bool opened = output_.Open(request.output) && errors_.Open(request.errors);
+  const bool opened = outputs_.Open(request);
   Child child{.error = errno};
   if (opened) {
-    int shown = output_.descriptor();
-    if (request.cycles != 0) shown = cycles_.Open(shown);
     now.group = MakeGroup(request.group);
-    child = StartChild(programs_.Find(request), request, {shown, errors_.descriptor()},
-                       now.group ? &*now.group : nullptr);
+    int shown = outputs_.output.descriptor();
+    if (request.cycles != 0) shown = cycles_.Open(shown);
+    child = programs_.Start(request, inherited_, {shown, outputs_.errors.descriptor()},
+                            now.group ? &*now.group : nullptr);
+    cycles_.CloseWriter();
     if (child.group_error != 0) {
       // The step never entered the group.
       if (now.group) now.group->Remove();
       now.group.reset();
       Send(PackFrame(FrameKind::kNoGroup, std::strerror(child.group_error)));
     }
-    cycles_.CloseWriter();
   }
   now.request = std::move(request);
   now.result.pid = child.pid;
@@ -142,10 +153,16 @@ void Supervisor::Start(StartRequest request) {
     now.result.outcome = IsTemporaryError(child) ? Outcome::kCancelled : Outcome::kNotStarted;
     now.result.code = child.error;
     now.ended = true;
+  } else {
+    now.announce_at = now.began + kAnnouncement;
   }
   running_ = std::move(now);
-  if (child.pid == 0) return FinishIfDone();
-  const auto pid = static_cast<std::uint32_t>(child.pid);
+  if (child.pid == 0) FinishIfDone();
+}
+
+void Supervisor::Announce() {
+  if (std::exchange(running_->announce_at, 0) == 0) return;
+  const auto pid = static_cast<std::uint32_t>(running_->result.pid);
   Send(PackFrame(FrameKind::kStarted, {reinterpret_cast<const char*>(&pid), sizeof(pid)}));
 }
 
@@ -185,8 +202,9 @@ void Supervisor::HandleExit(int status, const rusage& usage) {
   RecordExit(step, status, usage);
   // Before the record is written, which may wait until the disk has room again.
   const std::string& output = step.request.output;
-  step.disk_was_full = MayHaveLostOutput(output.substr(0, output.rfind('/')),
-                                         output_.Size() > 0 || errors_.Size() > 0);
+  const std::string folder = output.substr(0, output.rfind('/'));
+  step.disk_was_full =
+      !space_.HasRoom(folder, Now()) || (!outputs_.are_empty() && IsAtQuota(folder));
   ReadCycles();
 }
 
@@ -202,19 +220,32 @@ void Supervisor::InspectDeath() {
   const auto& scope = running_->request.group.scope;
   if (!scope.empty()) running_->scope = StepGroup::ReadStats(scope, 2);
   const auto limits = platform::ReadText("/proc/" + std::to_string(info.si_pid) + "/limits");
-  if (limits && !limits->empty()) Send(PackFrame(FrameKind::kLimits, *limits));
+  if (!limits || limits->empty()) return;
+  Announce();
+  Send(PackFrame(FrameKind::kLimits, *limits));
 }
 
 void Supervisor::Reap() {
-  for (;;) {
-    InspectDeath();
+  struct Exit {
     int status = 0;
     rusage usage{};
-    const pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+  };
+  std::optional<Exit> exit;  // of the step's program
+  bool childless = false;
+  for (;;) {
+    if (!exit) InspectDeath();
+    Exit one;
+    const pid_t pid = wait4(-1, &one.status, WNOHANG, &one.usage);
+    childless = pid < 0 && errno == ECHILD;
     if (pid <= 0) break;
-    if (running_ && !running_->ended && pid == running_->result.pid) HandleExit(status, usage);
+    if (running_ && !running_->ended && pid == running_->result.pid) exit = one;
   }
-  FinishIfDone();
+  if (exit) {
+    // Only the tap of cycles may still have something to write.
+    if (childless && running_->request.cycles == 0) outputs_.FixSizes();
+    HandleExit(exit->status, exit->usage);
+  }
+  FinishIfDone(childless);
 }
 
 void Supervisor::ReadCycles() {
@@ -229,6 +260,7 @@ void Supervisor::ReadCycles() {
       retry_at_ = Now() + kRetryInterval;
       return;
     }
+    Announce();
     Send(Pack(unrecorded_.front()));
     unrecorded_.erase(unrecorded_.begin());
   }
@@ -238,26 +270,28 @@ void Supervisor::ReadCycles() {
 // An output that cannot get its name is lost.
 void Supervisor::PublishOutput() {
   RunningStep& step = *running_;
-  const bool published = output_.Publish();
-  if (!errors_.Publish() || !published) step.disk_was_full = step.disk_was_full || step.ended;
-  const bool all_named = output_.is_named() && errors_.is_named();
-  step.publish_at = all_named ? 0 : Now() + std::min(Now() - step.began, kPublicationInterval);
+  if (!outputs_.Publish()) step.disk_was_full = step.disk_was_full || step.ended;
+  step.publish_at =
+      outputs_.are_named() ? 0 : Now() + std::min(Now() - step.began, kPublicationInterval);
 }
 
 // After the program has exited: ends background processes, writes the record, notifies the runner.
-void Supervisor::FinishIfDone() {
+void Supervisor::FinishIfDone(bool childless) {
   if (!running_ || !running_->ended || Now() < retry_at_) return;
-  if (const ChildState children = QueryChildren(); children.has_children) {
+  if (const ChildState children = childless ? ChildState{} : QueryChildren();
+      children.has_children) {
     if (!children.has_zombies && running_->kill_at == 0) End(Outcome::kCancelled, kBackgroundGrace);
     return;
   }
   ReadCycles();
+  outputs_.FixSizes();
   PublishOutput();
   running_->result.outcome = JudgeOutcome(*running_, cycles_.lost_output());
+  Announce();
   CloseGroup();
   auto& result = running_->result;
-  result.output_bytes = output_.Size();
-  result.error_bytes = errors_.Size();
+  result.output_bytes = outputs_.output.Size();
+  result.error_bytes = outputs_.errors.Size();
   const auto written = unrecorded_.empty()
                            ? record_.Append(result)
                            : Fail(Error::Code::kExhausted, "cycles not recorded yet");
@@ -271,8 +305,7 @@ void Supervisor::FinishIfDone() {
   retry_at_ = 0;
   Send(Pack(result));
   cycles_.Close();
-  output_.Close();
-  errors_.Close();
+  outputs_.Close();
   running_.reset();
 }
 
@@ -290,6 +323,7 @@ void Supervisor::CheckTimers() {
     SignalDescendants(getpid(), SIGKILL);
     step.kill_at = now + kRetryInterval;
   }
+  if (step.announce_at != 0 && now >= step.announce_at) Announce();
   if (!step.ended && step.publish_at != 0 && now >= step.publish_at) PublishOutput();
   if (retry_at_ != 0 && now >= retry_at_) ReadCycles();
   LookAtDisk(step, now);
@@ -307,6 +341,7 @@ int Supervisor::Timeout() const {
     consider(step.began + step.result.paused + step.request.time_limit);
   }
   consider(step.kill_at);
+  consider(step.announce_at);
   if (!step.ended) consider(step.publish_at);
   consider(retry_at_);
   if (!step.ended && !step.saw_full_disk) consider(step.look_at);
@@ -324,6 +359,11 @@ void Supervisor::HandleFrame(const Frame& frame) {
       }
       return Start(std::move(*request));
     }
+    case FrameKind::kInherit:
+      if (auto inherited = Unpack<InheritedEnvironment>(frame.body)) {
+        inherited_ = std::move(inherited->variables);
+      }
+      return;
     case FrameKind::kPause:
       return Pause();
     case FrameKind::kContinue:
@@ -354,10 +394,15 @@ void Supervisor::Run() {
     pollfd descriptors[] = {{runner_disconnected_ ? -1 : socket_, POLLIN, 0},
                             {children_.get(), POLLIN, 0},
                             {cycles_.descriptor(), POLLIN, 0}};
-    if (poll(descriptors, 3, Timeout()) < 0 && errno != EINTR) return;
+    Flush();
+    if (poll(descriptors, 3, Timeout()) < 0) {
+      if (errno != EINTR) return;
+      continue;
+    }
     if (descriptors[1].revents != 0) {
-      signalfd_siginfo info[16];
-      while (read(children_.get(), info, sizeof(info)) > 0) {
+      // Equal signals are merged, so one read takes them all.
+      signalfd_siginfo info{};
+      while (read(children_.get(), &info, sizeof(info)) < 0 && errno == EINTR) {
       }
       Reap();
     }
@@ -377,7 +422,7 @@ int SendRefusal(int socket, const std::string& why) {
 
 int Supervise(int socket, const std::string& path) {
   // Terminal signals and shutdown are handled by the runner.
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
+  DisregardSignals();
   // If a step inherited the socket, the runner would not notice the supervisor's death.
   fcntl(socket, F_SETFD, FD_CLOEXEC);
   auto record = RecordWriter::Create(path);

@@ -9,7 +9,8 @@
 
 namespace reveza::jobs {
 
-// Runs until the runner has closed `socket` and no step is running. Returns the exit status: 0, or
+// Runs until the runner has closed `socket` and no step is running. Its standard input is that of
+// the steps: empty, as the runner starts it. Returns the exit status: 0, or
 // 1 if the record at `path` cannot be created (the runner receives kRefused with the reason).
 int Supervise(int socket, const std::string& path);
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -29,7 +30,7 @@
 namespace reveza::cli {
 namespace {
 
-using jobs::ParameterRows;
+using jobs::ParameterTable;
 
 // The options end at "--", or at the first word that is neither an option nor an option's value.
 struct Split {
@@ -49,46 +50,34 @@ Split SplitWords(const CLI::App& app, int argc, char** argv) {
 }
 
 // Returns the Cartesian product.
-Result<ParameterRows> Cross(ParameterRows rows, ParameterRows with) {
-  if (with.size() == 1 && with[0].empty()) return rows;
-  if (rows.size() == 1 && rows[0].empty()) return with;
-  if (!with.empty() && rows.size() > jobs::kMaxSteps / with.size()) {
+Result<ParameterTable> CheckedCross(ParameterTable table, ParameterTable with) {
+  if (with.rows() > 0 && table.rows() > jobs::kMaxSteps / with.rows()) {
     return InvalidArgument("{} x {} parameter sets exceed the maximum of {} steps per job",
-                           rows.size(), with.size(), jobs::kMaxSteps);
+                           table.rows(), with.rows(), jobs::kMaxSteps);
   }
-  ParameterRows all;
-  all.reserve(rows.size() * with.size());
-  for (const auto& row : rows) {
-    for (const auto& more : with) {
-      auto& both = all.emplace_back();
-      both.reserve(row.size() + more.size());
-      both.insert(both.end(), row.begin(), row.end());
-      both.insert(both.end(), more.begin(), more.end());
-    }
-  }
-  return all;
+  return Cross(std::move(table), std::move(with));
 }
 
-Result<ParameterRows> ReadRows(const JobOptions& options, std::span<const std::string> axis_words,
-                               const Surroundings& surroundings) {
-  Result<ParameterRows> rows = ParameterRows(1);
+Result<ParameterTable> ReadTable(const JobOptions& options, std::span<const std::string> axis_words,
+                                 const Surroundings& surroundings) {
+  Result<ParameterTable> table = ParameterTable(1);
   if (!options.csv.empty()) {
     ASSIGN_OR_RETURN(const auto text, ReadFile(surroundings.folder / options.csv, kMaxUserFile));
-    rows = jobs::ParseCsv(text, options.csv);
-    if (rows && rows->empty()) return InvalidArgument("{} has no rows", options.csv);
+    table = jobs::ParseCsv(text, options.csv);
+    if (table && table->rows() == 0) return InvalidArgument("{} has no rows", options.csv);
   }
-  if (rows && options.lines) {
+  if (table && options.lines) {
     ASSIGN_OR_RETURN(const auto text, surroundings.standard_input());
     auto lines = jobs::ParseLines(text, "standard input");
     if (!lines) return lines;
-    if (lines->empty()) return InvalidArgument("--stdin: standard input has no lines");
-    rows = Cross(*std::move(rows), *std::move(lines));
+    if (lines->rows() == 0) return InvalidArgument("--stdin: standard input has no lines");
+    table = CheckedCross(*std::move(table), *std::move(lines));
   }
-  if (!rows) return rows;
+  if (!table) return table;
   ASSIGN_OR_RETURN(const auto axes, jobs::ParseAxes(axis_words, surroundings.folder));
   auto grid = jobs::Grid(axes);
   if (!grid) return grid;
-  return Cross(*std::move(rows), *std::move(grid));
+  return CheckedCross(*std::move(table), *std::move(grid));
 }
 
 Result<jobs::Job> ReadJob(const JobOptions& options, std::vector<std::string> arguments,
@@ -111,13 +100,12 @@ Result<jobs::Job> ReadJob(const JobOptions& options, std::vector<std::string> ar
         "or --job FILE");
   }
   ASSIGN_OR_RETURN(auto command, ReadCommand(options, std::move(arguments), surroundings.folder));
-  ASSIGN_OR_RETURN(auto rows, ReadRows(options, axis_words, surroundings));
+  ASSIGN_OR_RETURN(auto rows, ReadTable(options, axis_words, surroundings));
+  const auto table = std::make_shared<const ParameterTable>(std::move(rows));
   jobs::Job job;
   job.commands.push_back(std::move(command));
-  job.steps.resize(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    job.steps[i].parameters = std::move(rows[i]);
-  }
+  job.steps.resize(table->rows());
+  for (std::size_t i = 0; i < job.steps.size(); ++i) job.steps[i].parameters = {table, i};
   return job;
 }
 
@@ -192,7 +180,7 @@ std::vector<std::string> WarningsFor(const jobs::Job& job) {
     const jobs::Command& command = job.commands[c];
     const auto first = std::ranges::find(job.steps, c, &jobs::Step::command);
     if (first == job.steps.end()) continue;
-    for (const auto& parameter : first->parameters) {
+    for (const auto parameter : first->parameters) {
       if (Uses(command, parameter.name)) continue;
       notes.push_back(fmt::format(
           "parameter '{0}' is not used by the command; write {{{0}}} where its value goes",

@@ -59,10 +59,10 @@ Status ShareRecords(const jobs::TaskPlace& place, const fs::path& job_folder) {
 
 // Lets attempts and cycles go on from where they are at home.
 Status Continue(const jobs::TaskFile& task, jobs::OpenedJob& opened) {
-  auto& entries = opened.parts.entries;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
+  auto& list = opened.parts.list;
+  for (std::size_t i = 0; i < list.size(); ++i) {
     const auto& known = task.known[i];
-    entries[i].attempts = std::max(entries[i].attempts, known.attempts);
+    list[i].attempts = std::max(list[i].attempts, known.attempts);
     for (std::uint64_t cycle = 1; cycle <= known.cycles; ++cycle) {
       ASSIGN_OR_RETURN(const bool added,
                        opened.parts.journal.RecordCycle(
