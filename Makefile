@@ -62,8 +62,8 @@ test-engines: build ## generate fraud data on a real Spark and a real Ray, of tw
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet engines; fi
 	@tools/run_tests.sh $(BUILD) 1 -L engines $(ARGS)
 
-test-kubernetes: TARGETS := reveza_cli revezad reveza_preload fakecuda_driver fakecuda_nvml client_worker
-test-kubernetes: build ## share a fake card among pods of a real node: kubelet, containerd and runc (as root)
+test-kubernetes: TARGETS := reveza_cli reveza_supervisor revezad reveza_preload fakecuda_driver fakecuda_nvml client_worker
+test-kubernetes: build ## share a fake card among pods of a real node, and run steps in pods: kubelet, containerd and runc (as root)
 	@if [ "$(SETUP)" != no ]; then tools/setup.sh --quiet kubernetes; fi
 	@integrations/kubernetes/node_test.sh $(BUILD) $(ARGS)
 

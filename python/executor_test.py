@@ -1,5 +1,6 @@
 """reveza.Executor and reveza.map, with the program `reveza` of the folder that is given."""
 
+import json
 import os
 import pathlib
 import signal
@@ -11,6 +12,7 @@ import unittest
 
 PACKAGE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
+FAKE_KUBERNETES = PACKAGE.parent / "reveza/jobs/cluster/testing_kubernetes/kubectl.py"
 FAKE_RAY = PACKAGE.parent / "reveza/jobs/cluster/testing_ray/server.py"
 FAKE_SLURM = PACKAGE.parent / "reveza/jobs/cluster/testing_slurm/slurm.py"
 
@@ -282,6 +284,20 @@ class Calls(unittest.TestCase):
         self.assertEqual(self.run_script(call.format(4)), "[0, 1, 4, 9]\n")
         self.assertEqual(self.ran(), [0, 1, 2, 3])
         self.assertEqual((self.folder / "ray/calls").read_text().count("submit"), 2)
+
+    def test_calls_run_on_kubernetes(self):
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin/kubectl").symlink_to(FAKE_KUBERNETES)
+        (self.folder / "kubernetes").mkdir()
+        (self.folder / "pod.json").write_text(json.dumps({"kind": "Pod", "spec": {"containers": [
+            {"name": "c", "image": "x", "volumeMounts": [{"name": "v", "mountPath": str(self.folder)}]}]}}))
+        self.environment["PATH"] = f"{self.folder}/bin:{self.environment['PATH']}"
+        self.environment["FAKE_KUBERNETES"] = str(self.folder / "kubernetes")
+        self.environment["REVEZA_POD_TEMPLATE"] = str(self.folder / "pod.json")
+        call = "print(reveza.map(work.square, range(3), on='kubernetes', shared='shared'))"
+        self.assertEqual(self.run_script(call), "[0, 1, 4]\n")
+        self.assertEqual(self.ran(), [0, 1, 2])
+        self.assertEqual((self.folder / "kubernetes/calls").read_text().count("create"), 1)
 
     def test_wrong_uses_are_refused(self):
         for call, expected in (

@@ -88,6 +88,10 @@ build_images() {
   mv "$folder"/clients/lib/x86_64-linux-gnu/ld-linux-* "$folder/clients/lib64/"
   image reveza.local/clients 1 "$folder/clients"
 
+  # Steps of jobs have the programs and libraries of the machine.
+  mkdir -p "$folder"/steps/{bin,etc,lib,lib64,proc,tmp,usr}
+  image reveza.local/steps 1 "$folder/steps"
+
   ./image.sh "$build" "$folder/reveza"
   options=(-env PATH=/opt/reveza/bin -env REVEZA_SOCKET=/run/reveza/revezad.sock) # as in Dockerfile
   image docker.io/library/reveza 0.1.0 "$folder/reveza"
@@ -105,7 +109,7 @@ build_images
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0
-"$parts/node.test" -test.v -test.timeout=40m "$@" -parts "$parts" -build "$build" 2>&1 | tee "$log" || status=$?
+"$parts/node.test" -test.v -test.timeout=60m "$@" -parts "$parts" -build "$build" 2>&1 | tee "$log" || status=$?
 passed=$(grep -c '^ \+--- PASS' "$log" || true)
 failed=$(grep -c '^ \+--- FAIL' "$log" || true)
 # It did not come as far as a test, or the set-up around tests failed.

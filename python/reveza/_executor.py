@@ -88,8 +88,9 @@ class Executor(concurrent.futures.Executor):
     `memory`, `gpu_memory`: what a call needs, such as "2GiB"; measured from the first ones if not
     given. `workers`: how many run at a time; None: tuned. `retries`: further attempts of a call that
     failed. `folder`: where calls and results are kept; default: `default_folder(name)`. Delete it to
-    run everything again. `on`: "slurm" or "ray" runs calls there, which needs `shared`, a folder that all
-    nodes can write; calls and results are kept there then, unless `folder` says otherwise.
+    run everything again. `on`: "slurm", "ray" or "kubernetes" runs calls there, which needs `shared`, a
+    folder that all nodes can write; calls and results are kept there then, unless `folder` says
+    otherwise. On Kubernetes the variable REVEZA_POD_TEMPLATE names a pod's manifest with image and volumes.
 
     A result that is there already is returned at once. It is that of a call with an equal key, which covers
 
@@ -140,7 +141,7 @@ class Executor(concurrent.futures.Executor):
         if workers is not None and workers < 1:
             raise ValueError(f"workers must be at least 1: {workers}")
         if (on is None) != (shared is None):
-            raise ValueError("on='slurm' or 'ray', and shared=FOLDER, go together")
+            raise ValueError("on='slurm', 'ray' or 'kubernetes', and shared=FOLDER, go together")
         if folder is None and shared is not None:
             folder = pathlib.Path(shared) / name / "calls"
         self._name = name

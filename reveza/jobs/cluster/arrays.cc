@@ -53,6 +53,7 @@ fs::path TaskPlace::log() const { return array / fmt::format("log-{}.txt", shard
 fs::path TaskPlace::copy() const { return array / (NameOf(shard) + ".db"); }
 fs::path TaskPlace::outputs() const { return array / NameOf(shard); }
 fs::path TaskPlace::records() const { return outputs() / "records"; }
+fs::path TaskPlace::revoked() const { return array / fmt::format("revoked-{}", shard.index); }
 
 fs::path OutputsOfStep(const TaskPlace& place, std::size_t position) {
   // As the journal of the task names them.
@@ -163,6 +164,28 @@ bool WasSubmitted(const fs::path& array) {
 }
 
 Status MarkSubmitted(const fs::path& array) { return WriteText(array / kSubmitted, "", 0600); }
+
+Status TellTasks(const fs::path& array, std::string_view word) {
+  const fs::path part = array / ".cancel";
+  RETURN_IF_ERROR(WriteText(part, std::string(word), 0600));
+  std::error_code error;
+  fs::rename(part, array / kCancelFile, error);
+  if (!error) return {};
+  return Fail(Error::Code::kPermission, "cannot cancel tasks: cannot write {}",
+              (array / kCancelFile).string());
+}
+
+Status RevokeTask(const TaskPlace& place) {
+  std::error_code ignored;
+  // In a folder that a user has deleted nothing starts.
+  if (IsRevoked(place) || !fs::exists(place.array, ignored)) return {};
+  return WriteText(place.revoked(), "", 0600);
+}
+
+bool IsRevoked(const TaskPlace& place) {
+  std::error_code ignored;
+  return fs::exists(place.revoked(), ignored);
+}
 
 Result<bool> HasLiveProcess(const TaskPlace& place) {
   if (OwnerFile::Find(ShardExport::OwnerOf(place.array, place.shard))) return true;

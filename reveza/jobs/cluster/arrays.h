@@ -5,6 +5,8 @@
 //   SHARED/JOB/array-3/log-7.txt         what its runner says
 //   SHARED/JOB/array-3/shard-7-of-9.db, .owner, shard-7-of-9/   what comes back (shard_export.h)
 //   SHARED/JOB/array-3/shard-7-of-9/records/   the records of its supervisors
+//   SHARED/JOB/array-3/revoked-7         exists once the steps of the task may run elsewhere
+//   SHARED/JOB/array-3/cancel            tells its tasks to end: drain or cancel
 //   SHARED/JOB/array-3/submitted         exists once the engine has the array
 //   SHARED/JOB/engine                    the engine that has the arrays
 //
@@ -15,6 +17,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/error.h"
@@ -35,6 +38,7 @@ struct TaskPlace {
   std::filesystem::path copy() const;     // of its journal
   std::filesystem::path outputs() const;  // of its steps
   std::filesystem::path records() const;
+  std::filesystem::path revoked() const;
 };
 
 // Returns the path, without suffix, of the outputs of the task's step `position`, from 0.
@@ -63,6 +67,15 @@ Status CheckNoArrays(Journal& journal);
 
 bool WasSubmitted(const std::filesystem::path& array);
 Status MarkSubmitted(const std::filesystem::path& array);
+
+// What tasks that are told to end look for: where engines send no signals. Appears as a whole.
+inline constexpr const char* kCancelFile = "cancel";
+Status TellTasks(const std::filesystem::path& array, std::string_view word);
+
+// Lets a task that starts from now on run nothing. A runner looks for that after it has claimed the
+// task, home for the runner after it has revoked it: one of them sees the other.
+Status RevokeTask(const TaskPlace& place);
+bool IsRevoked(const TaskPlace& place);
 
 // Returns whether a process of the task is alive: its runner, a supervisor or a step. What a runner
 // has not told for two minutes does not count (owner_file.h), where locks are not seen by other

@@ -89,6 +89,7 @@ void ClusterRun::Apply(const std::vector<TaskReport>& reports) {
         task.state = report.state;
         task.reason = report.reason;
         task.unlisted = 0;
+        task.is_gone = report.is_gone;
         if (report.memory) task.memory = report.memory;
         continue;
       }
@@ -129,8 +130,11 @@ Status ClusterRun::PutBack(Array& array) {
 
 Status ClusterRun::LookAt(Array& array, Task& task) {
   const bool has_ended = array.submitted && !IsAlive(task.state);
-  if (has_ended) {
-    const auto alive = HasLiveProcess(task.place);
+  if (has_ended && !task.is_gone) {
+    // It may yet start: where nodes and the engine have lost sight of each other.
+    const Status revoked = task.state == TaskState::kNodeLost ? RevokeTask(task.place) : Status{};
+    const auto alive =
+        revoked ? HasLiveProcess(task.place) : Result<bool>(std::unexpected(revoked.error()));
     if (!alive) ReportOnce(alive.error().message);
     // Steps may outlive what the engine knows of them; none is started beside itself.
     if (alive.value_or(true)) {
@@ -263,8 +267,9 @@ Status ClusterRun::SettleLost(const Task& task, std::uint32_t step) {
           ? fmt::format("at the time limit of {}; {}", settings_.engine->name(),
                         settings_.engine->time_limit_advice())
           : fmt::format("without a result; its log is {}", task.place.log().string()),
-      said.empty() ? fmt::format("; does every node see {}?", settings_.folder.string())
-                   : fmt::format(", which ends with \"{}\"", said)));
+      !said.empty()         ? fmt::format(", which ends with \"{}\"", said)
+      : task.reason.empty() ? fmt::format("; does every node see {}?", settings_.folder.string())
+                            : fmt::format("; {} says: {}", settings_.engine->name(), task.reason)));
   return FailStep(step);
 }
 

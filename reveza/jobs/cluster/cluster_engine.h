@@ -64,8 +64,9 @@ struct TaskReport {
   std::string array;
   std::uint32_t task = 0;  // from 1
   TaskState state = TaskState::kEnded;
-  std::string reason{};           // why it is pending: "Priority"
+  std::string reason{};           // why it is pending ("Priority"), or was never started
   std::optional<Bytes> memory{};  // what it was given, if the engine says so
+  bool is_gone = false;           // the engine knows that no process of it is alive
 };
 
 class ClusterEngine {

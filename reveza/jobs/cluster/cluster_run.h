@@ -71,8 +71,9 @@ class ClusterRun {
     // task.
     std::optional<std::uint32_t> failed{};
     TaskState state = TaskState::kPending;
-    std::string reason{};           // why it is pending
+    std::string reason{};           // why it is pending, or was never started
     std::optional<Bytes> memory{};  // what it was given
+    bool is_gone = false;           // no process of it is alive
     bool progressed = false;        // steps have succeeded in it
     unsigned unlisted = 0;          // answers in a row in which it was missing
     std::optional<std::filesystem::file_time_type> seen{};  // of the copy of its journal

@@ -77,26 +77,6 @@ TEST_F(ClusterRunTest, KeepsToTheNumberOfWorkers) {
   EXPECT_EQ(Lines("ran"), 9);
 }
 
-TEST_F(ClusterRunTest, RunsStepsOfLostNodesAgain) {
-  Fake("lose-node", "xx");
-  EXPECT_EQ(OnCluster(Shell("echo {n} >> ran", 1)).end, RunEnd::kDone);
-  EXPECT_EQ(Lines("ran"), 1);
-  EXPECT_EQ(Calls("sbatch"), 3);
-}
-
-TEST_F(ClusterRunTest, GivesUpOnTasksThatNeverRunAStep) {
-  program_ = "/bin/false";
-  const auto summary = OnCluster(Shell("echo {n} >> ran", 1));
-  EXPECT_EQ(summary.end, RunEnd::kFailed);
-  EXPECT_EQ(summary.counts.failed, 1u);
-  EXPECT_EQ(Calls("sbatch"), 3);
-  EXPECT_TRUE(Noted("its task ended 3 times without a result"));
-  program_ = REVEZA_PROGRAM;
-  RunRequest request;
-  request.retry_failed = true;
-  EXPECT_EQ(OnCluster(Shell("echo {n} >> ran", 1), request).end, RunEnd::kDone);
-}
-
 TEST_F(ClusterRunTest, ATaskThatEndsAtItsTimeLimitLeavesTheNextOneLess) {
   RunRequest request;
   request.workers = 1;
@@ -127,57 +107,6 @@ TEST_F(ClusterRunTest, FindsTasksThatSlurmHasForgottenInTheAccounting) {
   EXPECT_EQ(Lines("ran"), 1);
 }
 
-TEST_F(ClusterRunTest, WaitsForAControllerThatDoesNotAnswer) {
-  Fake("hold");
-  listener_.on_note = [&](std::string_view note) {
-    if (note.contains("Unable to contact")) Unfake("down");
-    if (note.contains("answers again")) Unfake("hold");
-  };
-  bool submitted = false;
-  listener_.on_progress = [&] {
-    if (!std::exchange(submitted, true)) Fake("down");
-  };
-  EXPECT_EQ(OnCluster(Shell("echo {n} >> ran", 3)).end, RunEnd::kDone);
-  EXPECT_TRUE(Noted("Slurm answers again"));
-  EXPECT_EQ(Calls("sbatch"), 1);
-  EXPECT_EQ(Lines("ran"), 3);
-}
-
-TEST_F(ClusterRunTest, DoesNotSubmitTwiceIfTheAnswerIsLost) {
-  Fake("lose-answer");
-  EXPECT_EQ(OnCluster(Shell("echo {n} >> ran; sleep 0.5", 3)).end, RunEnd::kDone);
-  EXPECT_EQ(Calls("sbatch"), 1);
-  EXPECT_EQ(Lines("ran"), 3);
-}
-
-TEST_F(ClusterRunTest, ReportsWhatSlurmRefuses) {
-  Fake("refuse", "Batch job submission failed: Invalid partition name specified");
-  const Job job = Shell("echo {n} >> ran", 3);
-  const auto refused = TryOnCluster(job);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Error::Code::kInvalidArgument);
-  EXPECT_TRUE(refused.error().message.contains("Invalid partition name specified"));
-  Unfake("refuse");
-  EXPECT_EQ(OnCluster(job).end, RunEnd::kDone);
-  EXPECT_EQ(Lines("ran"), 3);
-}
-
-TEST_F(ClusterRunTest, AwaitsTheArraysOfALostRunner) {
-  Fake("hold");
-  bool asked = false;
-  listener_.on_progress = [&] {
-    if (!std::exchange(asked, true)) kill(getpid(), SIGTERM);
-  };
-  const Job job = Shell("echo {n} >> ran", 5);
-  EXPECT_EQ(OnCluster(job).end, RunEnd::kInterrupted);
-  EXPECT_TRUE(Noted("the steps go on without this runner"));
-  listener_.on_progress = [&] { Unfake("hold"); };
-  EXPECT_EQ(OnCluster(job).end, RunEnd::kDone);
-  EXPECT_TRUE(Noted("5 tasks of an earlier runner are awaited"));
-  EXPECT_EQ(Calls("sbatch"), 1);
-  EXPECT_EQ(Lines("ran"), 5);
-}
-
 TEST_F(ClusterRunTest, DoesNotSubmitWhatHasEndedElsewhere) {
   Fake("down");
   int asked = 0;
@@ -192,30 +121,6 @@ TEST_F(ClusterRunTest, DoesNotSubmitWhatHasEndedElsewhere) {
   EXPECT_EQ(Lines("ran"), 2);
   EXPECT_EQ(OnCluster(job).end, RunEnd::kDone);
   EXPECT_EQ(Lines("ran"), 3);
-}
-
-TEST_F(ClusterRunTest, AnotherHomeImportsWhatIsThere) {
-  const Job job = Shell("echo {n} >> ran", 5);
-  OnCluster(job);
-  fs::remove_all(folder_ / "jobs");
-  EXPECT_EQ(OnCluster(job).end, RunEnd::kDone);
-  EXPECT_EQ(Lines("ran"), 5);
-  EXPECT_EQ(Calls("sbatch"), 1);
-}
-
-TEST_F(ClusterRunTest, InterruptedTwiceItCancels) {
-  int asked = 0;
-  listener_.on_progress = [&] {
-    if (fs::exists(folder_ / "on") && ++asked <= 2) kill(getpid(), SIGINT);
-  };
-  const Job job = Shell("touch on; [ -e go ] || sleep 600", 2);
-  const auto summary = OnCluster(job);
-  EXPECT_EQ(summary.end, RunEnd::kInterrupted);
-  EXPECT_EQ(summary.counts.ready, 2u);
-  EXPECT_GE(Calls("scancel"), 3);
-  listener_.on_progress = nullptr;
-  std::ofstream(folder_ / "go") << "";
-  EXPECT_EQ(OnCluster(job).end, RunEnd::kDone);
 }
 
 TEST_F(ClusterRunTest, StepsThatFailWhenTheirTaskIsEndedRunAgain) {
@@ -240,24 +145,6 @@ TEST_F(ClusterRunTest, FailuresAreKnownWhileTheirTaskGoesOn) {
   EXPECT_EQ(summary.counts.done, 2u);
 }
 
-TEST_F(ClusterRunTest, InterruptedItLetsRunningStepsFinish) {
-  bool asked = false;
-  listener_.on_progress = [&] {
-    if (fs::exists(folder_ / "on") && !std::exchange(asked, true)) kill(getpid(), SIGINT);
-  };
-  RunRequest request;
-  request.workers = 1;
-  // The step ends when the runner in its task has been interrupted too.
-  const auto summary = OnCluster(
-      Shell("touch on; until grep -q 'no further steps start' shared/test/array-1/log-1.txt; "
-            "do sleep 0.05; done; echo {n} >> ran",
-            3),
-      request);
-  EXPECT_EQ(summary.end, RunEnd::kInterrupted);
-  EXPECT_EQ(summary.counts.done, 1u);
-  EXPECT_EQ(Lines("ran"), 1);
-}
-
 TEST_F(ClusterRunTest, WaitsForStepsThatOutliveTheirTask) {
   bool lost = false;
   listener_.on_progress = [&] {
@@ -272,18 +159,6 @@ TEST_F(ClusterRunTest, WaitsForStepsThatOutliveTheirTask) {
   EXPECT_EQ(OnCluster(Shell("touch on; sleep 2; echo {n} >> ran", 1)).end, RunEnd::kDone);
   EXPECT_TRUE(lost);
   EXPECT_EQ(Lines("ran"), 1);
-  EXPECT_EQ(Calls("sbatch"), 1);
-}
-
-TEST_F(ClusterRunTest, AKilledRunnerOnANodeRepeatsNothing) {
-  // The step kills the runner of its task: the parent of its supervisor.
-  const std::string kill_runner =
-      "echo {n} >> ran; s=$(cut -d' ' -f4 /proc/$$/stat); r=$(cut -d' ' -f4 /proc/$s/stat); "
-      "kill -9 $r; sleep 0.5; echo {n} >> ended";
-  const auto summary = OnCluster(Shell(kill_runner, 2));
-  EXPECT_EQ(summary.end, RunEnd::kDone);
-  EXPECT_EQ(Lines("ran"), 2);
-  EXPECT_EQ(Lines("ended"), 2);
   EXPECT_EQ(Calls("sbatch"), 1);
 }
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "common/base/parse_number.h"
 #include "common/platform/run_program.h"
 #include "common/platform/text_file.h"
+#include "reveza/jobs/cluster/arrays.h"
 
 extern "C" const unsigned char reveza_ray_script[];
 
@@ -18,8 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kRayScript = "reveza_ray.py";
-constexpr const char* kCancelFile =
-    "cancel";  // in the folder of an array, where its tasks look for it
 // Exit status of the script: the server does not answer.
 constexpr int kNoAnswer = 75;
 
@@ -45,19 +43,6 @@ Result<std::string> RunScript(const fs::path& array, std::vector<std::string> wo
   return Fail(
       output.status == kNoAnswer ? Error::Code::kUnavailable : Error::Code::kInvalidArgument,
       LastLineOf(output));
-}
-
-// Tells the tasks of an array to end. Appears as a whole.
-Status Tell(const fs::path& array, std::string_view word) {
-  const fs::path part = array / ".cancel";
-  std::ofstream file(part);
-  file << word;
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(part, array / kCancelFile, error);
-  if (file && !error) return {};
-  return Fail(Error::Code::kPermission, "cannot cancel tasks: cannot write {}",
-              (array / kCancelFile).string());
 }
 
 }  // namespace
@@ -96,9 +81,9 @@ Result<std::vector<TaskReport>> Ray::Tasks(std::span<const ArrayPlace> arrays) c
 
 std::vector<TaskReport> Ray::PastTasks(const ArrayPlace& /*array*/) const { return {}; }
 
-Status Ray::Drain(const ArrayPlace& array) const { return Tell(array.folder, "drain"); }
+Status Ray::Drain(const ArrayPlace& array) const { return TellTasks(array.folder, "drain"); }
 
-Status Ray::Cancel(const ArrayPlace& array) const { return Tell(array.folder, "cancel"); }
+Status Ray::Cancel(const ArrayPlace& array) const { return TellTasks(array.folder, "cancel"); }
 
 bool Ray::SaysOutOfMemory(const fs::path& /*log*/) const { return false; }
 

@@ -1,4 +1,5 @@
-// Jobs on a Ray of scripts. What does not depend on the engine is in cluster_run_test.cc.
+// Jobs on a Ray of scripts. What does not depend on the engine is in engine_run_test.cc and
+// cluster_run_test.cc.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -24,18 +25,6 @@ class RayRunTest : public ClusterTest {
            " > $FAKE_RAY/kill-worker; sleep 600; }";
   }
 };
-
-TEST_F(RayRunTest, RunsEachStepOnceInArrays) {
-  const Job job = Shell("echo {n} >> ran; echo out {n}", 12);
-  EXPECT_EQ(OnCluster(job).counts.done, 12u);
-  EXPECT_EQ(Lines("ran"), 12);
-  EXPECT_EQ(Calls("submit"), 1);
-  EXPECT_EQ(Calls("task"), 12);
-  EXPECT_EQ(Text("shared/test/array-1/shard-3-of-12/000/1.out"), "out 3\n");
-  EXPECT_EQ(OnCluster(job).attempts, 0u);
-  EXPECT_EQ(Calls("submit"), 1);
-  EXPECT_EQ(Run(job).done_before, 12u) << "at home everything is known";
-}
 
 TEST_F(RayRunTest, ClaimsBecomeResources) {
   setenv("REVEZA_RAY_OPTIONS", R"({"resources": {"big": 1}, "scheduling_strategy": "SPREAD"})", 1);
@@ -85,43 +74,6 @@ TEST_F(RayRunTest, AStoppedJobOfRayIsHandedOverAgain) {
   EXPECT_EQ(Lines("ran"), 2);
 }
 
-TEST_F(RayRunTest, AHeadThatForgetsAllRepeatsNothing) {
-  // The tasks of the old head go on, and what they have done counts.
-  listener_.on_note = [&](std::string_view note) {
-    if (!note.contains("has ended on Ray, but processes of it are alive")) return;
-    Unfake("forget");
-    std::ofstream(folder_ / "go") << "";
-  };
-  const Job job =
-      Shell("echo {n} >> ran; touch $FAKE_RAY/forget; until [ -e go ]; do sleep 0.1; done", 3);
-  EXPECT_EQ(OnCluster(job).end, RunEnd::kDone);
-  EXPECT_EQ(Lines("ran"), 3);
-  EXPECT_TRUE(fs::exists(folder_ / "go"));
-}
-
-TEST_F(RayRunTest, WaitsForAServerThatDoesNotAnswer) {
-  Fake("hold");
-  listener_.on_note = [&](std::string_view note) {
-    if (note.contains("no answer from http")) Unfake("down");
-    if (note.contains("Ray answers again")) Unfake("hold");
-  };
-  bool submitted = false;
-  listener_.on_progress = [&] {
-    if (!std::exchange(submitted, true)) Fake("down");
-  };
-  EXPECT_EQ(OnCluster(Shell("echo {n} >> ran", 3)).end, RunEnd::kDone);
-  EXPECT_TRUE(Noted("Ray answers again"));
-  EXPECT_EQ(Calls("submit"), 1);
-  EXPECT_EQ(Lines("ran"), 3);
-}
-
-TEST_F(RayRunTest, DoesNotSubmitTwiceIfTheAnswerIsLost) {
-  Fake("lose-answer");
-  EXPECT_EQ(OnCluster(Shell("echo {n} >> ran; sleep 0.5", 3)).end, RunEnd::kDone);
-  EXPECT_EQ(Calls("submit"), 1);
-  EXPECT_EQ(Lines("ran"), 3);
-}
-
 TEST_F(RayRunTest, ASecondSubmissionStartsNothing) {
   Fake("lose-answer");
   Fake("forget");
@@ -132,20 +84,6 @@ TEST_F(RayRunTest, ASecondSubmissionStartsNothing) {
   EXPECT_GE(Calls("submit"), 2);
   EXPECT_EQ(Calls("task"), 3);
   EXPECT_EQ(Lines("ran"), 3);
-}
-
-TEST_F(RayRunTest, AwaitsTheArraysOfALostRunner) {
-  Fake("hold");
-  bool asked = false;
-  listener_.on_progress = [&] {
-    if (!std::exchange(asked, true)) kill(getpid(), SIGTERM);
-  };
-  const Job job = Shell("echo {n} >> ran", 5);
-  EXPECT_EQ(OnCluster(job).end, RunEnd::kInterrupted);
-  listener_.on_progress = [&] { Unfake("hold"); };
-  EXPECT_EQ(OnCluster(job).end, RunEnd::kDone);
-  EXPECT_EQ(Calls("submit"), 1);
-  EXPECT_EQ(Lines("ran"), 5);
 }
 
 TEST_F(RayRunTest, AnotherEngineDoesNotGetWhatMayRunOnRay) {
@@ -171,20 +109,6 @@ TEST_F(RayRunTest, AnotherEngineDoesNotGetWhatMayRunOnRay) {
   EXPECT_EQ(Lines("ran"), 3);
   fs::remove_all(folder_ / "slurm");
   kind_ = ClusterKind::kRay;
-}
-
-TEST_F(RayRunTest, InterruptedTwiceItCancels) {
-  int asked = 0;
-  listener_.on_progress = [&] {
-    if (fs::exists(folder_ / "on") && ++asked <= 2) kill(getpid(), SIGINT);
-  };
-  const Job job = Shell("touch on; [ -e go ] || sleep 600", 2);
-  const auto summary = OnCluster(job);
-  EXPECT_EQ(summary.end, RunEnd::kInterrupted);
-  EXPECT_EQ(summary.counts.ready, 2u);
-  listener_.on_progress = nullptr;
-  std::ofstream(folder_ / "go") << "";
-  EXPECT_EQ(OnCluster(job).end, RunEnd::kDone);
 }
 
 TEST_F(RayRunTest, InterruptedItLetsRunningStepsFinishAndTakesOthersOutOfTheQueue) {
@@ -226,25 +150,13 @@ TEST_F(RayRunTest, GivesUpOnArraysThatNeverBegin) {
   EXPECT_TRUE(Noted("which ends with \""));
 }
 
-TEST_F(RayRunTest, GivesUpOnTasksThatNeverRunAStep) {
-  program_ = "/nowhere/reveza";
-  EXPECT_EQ(OnCluster(Shell("echo {n} >> ran", 1)).end, RunEnd::kFailed);
-  EXPECT_EQ(Calls("submit"), 3);
-}
-
-TEST_F(RayRunTest, ReportsWhatRayRefuses) {
+TEST_F(RayRunTest, RefusesWrongVariables) {
   const Job job = Shell("echo {n} >> ran", 3);
-  Fake("refuse", "ValueError: no such thing");
-  auto refused = TryOnCluster(job);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Error::Code::kInvalidArgument);
-  EXPECT_TRUE(refused.error().message.contains("no such thing"));
-  Unfake("refuse");
   for (const auto& [name, value] : {std::pair("REVEZA_RAY_OPTIONS", "[]"),
                                     std::pair("RAY_API_SERVER_ADDRESS", "ray://head:10001")}) {
     const std::string before = getenv(name) == nullptr ? "" : getenv(name);
     setenv(name, value, 1);
-    refused = TryOnCluster(job);
+    const auto refused = TryOnCluster(job);
     ASSERT_FALSE(refused) << name;
     EXPECT_EQ(refused.error().code, Error::Code::kInvalidArgument);
     EXPECT_TRUE(refused.error().message.contains(name)) << refused.error().message;
@@ -263,26 +175,6 @@ TEST_F(RayRunTest, AuthenticatesItself) {
   setenv("RAY_AUTH_TOKEN", "secret-5", 1);
   EXPECT_EQ(OnCluster(Shell("true {n}", 1)).end, RunEnd::kDone);
   EXPECT_GE(Calls("status", "Bearer secret-5"), 1);
-}
-
-TEST_F(RayRunTest, AFolderThatWasDeletedIsAnotherJob) {
-  const Job job = Shell("echo {n} >> ran", 1);
-  EXPECT_EQ(OnCluster(job).end, RunEnd::kDone);
-  fs::remove_all(folder_ / "shared");
-  fs::remove_all(folder_ / "jobs");
-  EXPECT_EQ(OnCluster(job).end, RunEnd::kDone) << "the server remembers the first one";
-  EXPECT_EQ(Calls("submit"), 2);
-  EXPECT_EQ(Lines("ran"), 2);
-}
-
-TEST_F(RayRunTest, AKilledRunnerOnANodeRepeatsNothing) {
-  const std::string kill_runner =
-      "echo {n} >> ran; s=$(cut -d' ' -f4 /proc/$$/stat); r=$(cut -d' ' -f4 /proc/$s/stat); "
-      "kill -9 $r; sleep 0.5; echo {n} >> ended";
-  EXPECT_EQ(OnCluster(Shell(kill_runner, 2)).end, RunEnd::kDone);
-  EXPECT_EQ(Lines("ran"), 2);
-  EXPECT_EQ(Lines("ended"), 2);
-  EXPECT_EQ(Calls("submit"), 1);
 }
 
 }  // namespace ray_run_test

@@ -13,6 +13,7 @@
 #include "common/base/parse_number.h"
 #include "common/platform/run_program.h"
 #include "common/platform/text_file.h"
+#include "reveza/jobs/cluster/task_script.h"
 
 namespace reveza::jobs {
 namespace {
@@ -21,7 +22,6 @@ namespace fs = std::filesystem;
 using platform::ProgramOutput;
 
 constexpr std::uint32_t kDefaultMaxTask = 1000;
-constexpr const char* kRunScript = "run.sh";
 
 constexpr auto kStates = std::to_array<std::pair<std::string_view, TaskState>>({
     {"PENDING", TaskState::kPending},           {"REQUEUED", TaskState::kPending},
@@ -72,37 +72,11 @@ Result<ProgramOutput> Run(const std::vector<std::string>& words) {
       "{}: {}", words[0], message);
 }
 
-// A killed runner leaves steps that go on; the next one waits for them, and starts none of them
-// again. Signals of the engine are for the runner, whose end is waited for.
-constexpr const char* kScript = R"(#!/bin/sh
-umask 077
-[ -w "${{XDG_RUNTIME_DIR:-}}" ] || unset XDG_RUNTIME_DIR
-state=$(mktemp -d "${{TMPDIR:-/tmp}}/reveza.XXXXXX" 2>/dev/null || mktemp -d /tmp/reveza.XXXXXX) || exit 1
+// Slurm signals all processes; the end of the runner is waited for.
+constexpr const char* kSlurmBegin = R"(task=$SLURM_ARRAY_TASK_ID
 trap 'kill -INT "$runner" 2>/dev/null' INT
 trap : TERM
-tries=0
-status=255
-while [ "$status" -gt 128 ] && [ "$tries" -lt 5 ]; do
-  tries=$((tries + 1))
-  {} jobs run-task {} "$SLURM_ARRAY_TASK_ID" "$state" &
-  runner=$!
-  wait "$runner"
-  status=$?
-  while kill -0 "$runner" 2>/dev/null; do
-    wait "$runner"
-    status=$?
-  done
-  [ "$status" -eq 130 ] && break
-done
-rm -rf "$state"
-exit "$status"
 )";
-
-std::string Quoted(const std::string& word) {
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 Status Scancel(const std::string& array, std::vector<std::string> words) {
   words.insert(words.begin(), {"scancel", "--name=" + array, "--user=" + std::to_string(getuid())});
@@ -156,8 +130,7 @@ std::vector<std::string> SubmitCommand(const ArrayRequest& array) {
 }
 
 ArrayScript Slurm::Script(const fs::path& reveza, const fs::path& array) const {
-  return {kRunScript,
-          fmt::format(fmt::runtime(kScript), Quoted(reveza.string()), Quoted(array.string()))};
+  return TaskScript({.reveza = reveza, .array = array, .begin = kSlurmBegin});
 }
 
 Status Slurm::Submit(const ArrayRequest& array) const {

@@ -1,4 +1,5 @@
-// Test fixture: a job on a Slurm or Ray of scripts, whose tasks are real runners on this machine.
+// Test fixture: a job on a Slurm, Ray or Kubernetes of scripts, whose tasks are real runners on
+// this machine.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +15,10 @@
 #include <vector>
 
 #include "reveza/jobs/cluster/cluster_run.h"
+#include "reveza/jobs/cluster/kubernetes.h"
 #include "reveza/jobs/cluster/ray.h"
 #include "reveza/jobs/cluster/slurm.h"
+#include "reveza/jobs/cluster/testing_fake_kubernetes.h"
 #include "reveza/jobs/cluster/testing_fake_ray.h"
 #include "reveza/jobs/cluster/testing_fake_slurm.h"
 #include "reveza/jobs/engine/testing_engine.h"
@@ -24,14 +27,14 @@ namespace reveza::jobs {
 
 class ClusterTest : public EngineTest {
  protected:
-  explicit ClusterTest(ClusterKind kind = ClusterKind::kSlurm) : kind_(kind) {
-    if (kind_ == ClusterKind::kSlurm) {
-      UseFakeSlurm(folder_.path());
-    } else {
-      UseFakeRay(folder_.path());
-    }
-  }
+  explicit ClusterTest(ClusterKind kind = ClusterKind::kSlurm) : kind_(kind) { Use(); }
   ~ClusterTest() override { std::filesystem::remove_all(state()); }
+
+  void Use() const {
+    if (kind_ == ClusterKind::kSlurm) UseFakeSlurm(folder_.path());
+    if (kind_ == ClusterKind::kRay) UseFakeRay(folder_.path());
+    if (kind_ == ClusterKind::kKubernetes) UseFakeKubernetes(folder_.path());
+  }
 
   // The folder of what the scripts know.
   std::filesystem::path state() const { return folder_ / NamesOf(kind_).word; }
@@ -42,6 +45,7 @@ class ClusterTest : public EngineTest {
 
   Result<std::unique_ptr<ClusterEngine>> FindEngine() const {
     if (kind_ == ClusterKind::kRay) return Ray::Find();
+    if (kind_ == ClusterKind::kKubernetes) return Kubernetes::Find({}, folder_ / "shared");
     return Slurm::Find();
   }
 
@@ -77,6 +81,21 @@ class ClusterTest : public EngineTest {
       count += line.starts_with(command + " ") && line.contains(word) ? 1 : 0;
     }
     return count;
+  }
+  // Returns how often an array was submitted.
+  int Submits() const {
+    return Calls(kind_ == ClusterKind::kSlurm ? "sbatch"
+                 : kind_ == ClusterKind::kRay ? "submit"
+                                              : "create");
+  }
+  // Lets time pass for the runners of lost tasks: nobody has heard of them.
+  void SilenceRunners() const {
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(folder_ / "shared/test")) {
+      if (entry.path().extension() != ".owner" || entry.path().stem() == "runner") continue;
+      std::filesystem::last_write_time(
+          entry.path(), std::filesystem::file_time_type::clock::now() - std::chrono::minutes(5));
+    }
   }
   bool Noted(const std::string& text) const {
     return std::ranges::any_of(listener_.notes,

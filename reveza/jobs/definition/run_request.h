@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/bytes.h"
 #include "common/base/error.h"
@@ -17,18 +18,29 @@
 namespace reveza::jobs {
 
 // Engines that distribute the steps of a job to machines.
-enum class ClusterKind : std::uint8_t { kNone, kSlurm, kRay };
+enum class ClusterKind : std::uint8_t { kNone, kSlurm, kRay, kKubernetes };
 struct ClusterNames {
   ClusterKind kind;
   std::string_view word;  // the value of --on
   std::string_view name;
 };
-inline constexpr std::array kClusters = {ClusterNames{ClusterKind::kSlurm, "slurm", "Slurm"},
-                                         ClusterNames{ClusterKind::kRay, "ray", "Ray"}};
+inline constexpr std::array kClusters = {
+    ClusterNames{ClusterKind::kSlurm, "slurm", "Slurm"},
+    ClusterNames{ClusterKind::kRay, "ray", "Ray"},
+    ClusterNames{ClusterKind::kKubernetes, "kubernetes", "Kubernetes"}};
 // Not of kNone.
 constexpr const ClusterNames& NamesOf(ClusterKind kind) {
   return kClusters.at(static_cast<std::size_t>(kind) - 1);
 }
+
+// What pods are made of that run steps.
+struct PodOptions {
+  std::string image{};                   // empty: that of the template
+  std::vector<std::string> volumes{};    // CLAIM:/PATH, /PATH or /PATH:/PATH
+  std::filesystem::path pod_template{};  // a manifest (absolute); empty: none
+
+  bool operator==(const PodOptions&) const = default;
+};
 
 // A bound for a metric that steps report, such as loss<0.05.
 struct MetricGoal {
@@ -116,6 +128,7 @@ struct RunRequest {
   // Unless kNone, steps run there, where machines find them in `shared_folder` (absolute).
   ClusterKind cluster = ClusterKind::kNone;
   std::filesystem::path shared_folder{};
+  PodOptions pods{};  // on Kubernetes
 
   bool detach = false;                  // run in the background, without a terminal
   bool durable = false;                 // sync each commit to disk

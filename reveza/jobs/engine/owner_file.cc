@@ -14,6 +14,7 @@
 #include "common/platform/machine.h"
 #include "common/platform/output_file.h"
 #include "common/platform/process_table.h"
+#include "common/platform/runtime_paths.h"
 #include "common/platform/text_file.h"
 
 namespace reveza::jobs {
@@ -28,8 +29,15 @@ std::optional<OwnerFile::Owner> ReadOwner(const fs::path& file) {
   return owner;
 }
 
+// Returns a name that processes of other machines do not have. The pods of one task have the same
+// host name and, in process namespaces of their own, the same numbers.
+std::string ThisHost() {
+  const std::string pod = platform::ProcessEnvironment("POD_UID").value_or("");
+  return pod.empty() ? platform::HostName() : platform::HostName() + ':' + pod;
+}
+
 bool IsUs(const OwnerFile::Owner& owner) {
-  return owner.host == platform::HostName() && owner.pid == getpid();
+  return owner.host == ThisHost() && owner.pid == getpid();
 }
 
 // Returns whether a process of this machine runs, or may. A dead one that nobody has waited for,
@@ -41,7 +49,7 @@ bool MayRun(pid_t pid) {
   return !stat || stat->state != 'Z';
 }
 
-std::string OwnText() { return fmt::format("{} {}\n", platform::HostName(), getpid()); }
+std::string OwnText() { return fmt::format("{} {}\n", ThisHost(), getpid()); }
 
 // Returns the time of the last modification by the clock of the file's server, as an age.
 std::optional<std::chrono::seconds> AgeOf(const fs::path& file) {
@@ -59,7 +67,7 @@ std::optional<std::chrono::seconds> AgeOf(const fs::path& file) {
 // Creates the file unless it exists, so that of two processes one succeeds. Returns false if it
 // exists. Without hard links (some network file systems) it is replaced instead.
 Result<bool> CreateNew(const fs::path& file) {
-  const fs::path part = file.string() + fmt::format(".{}.{}", platform::HostName(), getpid());
+  const fs::path part = file.string() + fmt::format(".{}.{}", ThisHost(), getpid());
   {
     ASSIGN_OR_RETURN(auto written, platform::OutputFile::Create(part));
     RETURN_IF_ERROR(written.Append(OwnText()));
@@ -81,7 +89,7 @@ Result<bool> CreateNew(const fs::path& file) {
 std::optional<OwnerFile::Owner> OwnerFile::Find(const fs::path& file) {
   auto owner = ReadOwner(file);
   if (!owner) return std::nullopt;
-  if (owner->host == platform::HostName() && !MayRun(owner->pid)) return std::nullopt;
+  if (owner->host == ThisHost() && !MayRun(owner->pid)) return std::nullopt;
   const auto age = AgeOf(file);
   if (!age || *age > kTimeout) return std::nullopt;
   owner->age = *age;

@@ -144,6 +144,21 @@ TEST_F(ShardExportTest, ADeadProcessThatNobodyWaitedForOwnsNothing) {
   EXPECT_EQ(waitpid(child, nullptr, 0), child);
 }
 
+TEST_F(ShardExportTest, PodsOfOneTaskAreDifferentOwners) {
+  // Their host names are the same, and so are the numbers of their processes.
+  setenv("POD_UID", "one", 1);
+  {
+    const auto one = ShardExport::Claim(folder_ / "shared", {1, 2});
+    EXPECT_TRUE(one);
+    setenv("POD_UID", "other", 1);
+    const auto other = ShardExport::Claim(folder_ / "shared", {1, 2});
+    EXPECT_FALSE(other);
+    setenv("POD_UID", "one", 1);
+  }
+  EXPECT_TRUE(ShardExport::Claim(folder_ / "shared", {1, 2})) << "the owner has gone";
+  unsetenv("POD_UID");
+}
+
 TEST_F(ShardExportTest, RefusesAFolderThatCannotBeMade) {
   std::ofstream(folder_ / "file") << "x";
   const auto refused = ShardExport::Claim(folder_ / "file/shared", {1, 1});

@@ -204,17 +204,32 @@ Status CheckGoal(const ParsedRun& run) {
       goal->metric, goal->metric);
 }
 
+// Reads the options of pods.
+Status ReadPods(const JobOptions& options, const std::filesystem::path& folder,
+                jobs::RunRequest& request) {
+  const std::pair<const char*, bool> given[] = {{"--image", !options.image.empty()},
+                                                {"--volume", !options.volumes.empty()},
+                                                {"--pod-template", !options.pod_template.empty()}};
+  for (const auto& [option, is_given] : given) {
+    if (!is_given || request.cluster == jobs::ClusterKind::kKubernetes) continue;
+    return InvalidArgument("{}: only --on kubernetes uses it; add that, or omit this", option);
+  }
+  request.pods = {.image = options.image, .volumes = options.volumes};
+  if (!options.pod_template.empty()) request.pods.pod_template = folder / options.pod_template;
+  return {};
+}
+
 // Reads --on and --shared. The runners on nodes decide what other options ask of the one at home.
 Status ReadCluster(const JobOptions& options, const std::filesystem::path& folder,
                    jobs::RunRequest& request) {
   if (options.on.empty()) {
     if (options.shared.empty()) return {};
     return InvalidArgument(
-        "--shared: only --on slurm and --on ray use a shared folder; add one, or omit this");
+        "--shared: only --on slurm, ray and kubernetes use a shared folder; add one, or omit this");
   }
   const auto* cluster = std::ranges::find(jobs::kClusters, options.on, &jobs::ClusterNames::word);
   if (cluster == jobs::kClusters.end()) {
-    return InvalidArgument("--on: '{}' is invalid; write slurm or ray", options.on);
+    return InvalidArgument("--on: '{}' is invalid; write slurm, ray or kubernetes", options.on);
   }
   if (options.shared.empty()) {
     return InvalidArgument(
@@ -303,6 +318,7 @@ Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& here) {
   ASSIGN_OR_RETURN(auto request, ReadRequest(options, surroundings.folder));
   parsed.request = std::move(request);
   RETURN_IF_ERROR(ReadCluster(options, here.folder, parsed.request));
+  RETURN_IF_ERROR(ReadPods(options, here.folder, parsed.request));
   if (parsed.request.cluster != jobs::ClusterKind::kNone) {
     // The cluster knows what nodes have.
     surroundings.cores.reset();

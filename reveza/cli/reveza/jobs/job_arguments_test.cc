@@ -316,7 +316,23 @@ TEST(ParseRun, OnRayNeedsTheSame) {
   EXPECT_TRUE(RefusalOf({"--on", "ray"}).contains("--on ray requires --shared"));
   EXPECT_TRUE(RefusalOf({"--on", "ray", "--shared", "all", "--export", "x"})
                   .contains("cannot be combined with --on ray"));
-  EXPECT_TRUE(RefusalOf({"--on", "spark", "--shared", "all"}).contains("write slurm or ray"));
+  EXPECT_TRUE(RefusalOf({"--on", "spark", "--shared", "all"}).contains("write slurm, ray or"));
+}
+
+TEST(ParseRun, OnKubernetesStepsRunInPods) {
+  const auto run = Good({"--on", "kubernetes", "--shared", "/all", "--image", "sim:1", "--volume",
+                         "data:/all", "--volume", "/usr", "--pod-template", "pod.yaml", "true"});
+  EXPECT_EQ(run.request.cluster, jobs::ClusterKind::kKubernetes);
+  EXPECT_EQ(run.request.pods, (jobs::PodOptions{.image = "sim:1",
+                                                .volumes = {"data:/all", "/usr"},
+                                                .pod_template = "/here/pod.yaml"}));
+  EXPECT_TRUE(RefusalOf({"--on", "kubernetes"}).contains("--on kubernetes requires --shared"));
+  for (const Arguments& option :
+       {Arguments{"--image", "x"}, Arguments{"--volume", "/x"}, Arguments{"--pod-template", "x"}}) {
+    Arguments words{"--on", "slurm", "--shared", "all"};
+    words.insert(words.end(), option.begin(), option.end());
+    EXPECT_TRUE(RefusalOf(words).starts_with(option[0] + ": only --on kubernetes")) << option[0];
+  }
 }
 
 TEST(ParseRun, OnSlurmNodesMayBeLarger) {

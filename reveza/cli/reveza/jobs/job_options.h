@@ -17,7 +17,8 @@ struct JobOptions {
   std::string name, workers, max_workers, job_file, csv, folder, time_limit, priority, cpus, memory;
   std::string gpu_memory, cycles, chain, halt, on_unknown, retries, memory_reserve, cpu_budget;
   std::string joblog, output, output_folder, limits, shard, export_folder, on, shared;
-  std::vector<std::string> environment, identity_variables, inputs;
+  std::string image, pod_template;
+  std::vector<std::string> environment, identity_variables, inputs, volumes;
   bool lines = false, shell = false;
   jobs::RunRequest flags;  // of the run
 };

@@ -1,10 +1,13 @@
-// `reveza jobs run --on` with a Slurm and a Ray of scripts; jobs/cluster/ tests the rest.
+// `reveza jobs run --on` with a Slurm, a Ray and a Kubernetes of scripts; jobs/cluster/ tests the
+// rest.
 #include <filesystem>
 #include <ostream>
 #include <string>
+#include <tuple>
 
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/jobs/testing_jobs.h"
+#include "reveza/jobs/cluster/testing_fake_kubernetes.h"
 #include "reveza/jobs/cluster/testing_fake_ray.h"
 #include "reveza/jobs/cluster/testing_fake_slurm.h"
 
@@ -24,6 +27,7 @@ void PrintTo(const Engine& engine, std::ostream* to) { *to << engine.name; }
 
 const Engine kSlurm = {"slurm", "Slurm", "sbatch", jobs::UseFakeSlurm};
 const Engine kRay = {"ray", "Ray", "submit", jobs::UseFakeRay};
+const Engine kKubernetes = {"kubernetes", "Kubernetes", "create", jobs::UseFakeKubernetes};
 
 class JobsOn : public JobsTest {
  protected:
@@ -102,7 +106,7 @@ TEST_P(JobsOnEngine, IsNotRunHereAtTheSameTime) {
   EXPECT_EQ(here.status, kDone) << here.output << Text("said");
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, JobsOnEngine, ::testing::Values(kSlurm, kRay),
+INSTANTIATE_TEST_SUITE_P(Engines, JobsOnEngine, ::testing::Values(kSlurm, kRay, kKubernetes),
                          [](const auto& tested) { return tested.param.name; });
 
 class JobsOnSlurm : public JobsOn {
@@ -113,6 +117,11 @@ class JobsOnSlurm : public JobsOn {
 class JobsOnRay : public JobsOn {
  protected:
   JobsOnRay() : JobsOn(kRay) {}
+};
+
+class JobsOnKubernetes : public JobsOn {
+ protected:
+  JobsOnKubernetes() : JobsOn(kKubernetes) {}
 };
 
 TEST_F(JobsOnSlurm, SaysWhatIsMissing) {
@@ -143,6 +152,26 @@ TEST_F(JobsOnRay, SaysWhatIsMissing) {
                       "; RAY_API_SERVER_ADDRESS=head:6379 " REVEZA_PROGRAM + words);
   EXPECT_EQ(elsewhere.status, kUsage);
   EXPECT_TRUE(elsewhere.output.contains("write http://HEAD:8265")) << elsewhere.output;
+}
+
+TEST_F(JobsOnKubernetes, SaysWhatIsMissing) {
+  const std::string words = " jobs run --on kubernetes --shared shared";
+  const auto run = [&](const std::string& environment, const std::string& options) {
+    return platform::Shell("cd " + folder_.path().string() + "; " + environment +
+                           " " REVEZA_PROGRAM + words + options + " -- /bin/true {n} ::: n 1");
+  };
+  for (const auto& [environment, options, expected] :
+       {std::tuple("PATH=/nowhere", "", "kubectl is not in PATH"),
+        std::tuple("REVEZA_POD_TEMPLATE=", "", "requires --image"),
+        std::tuple("REVEZA_POD_TEMPLATE=", " --image x", "add --volume CLAIM:"),
+        std::tuple("REVEZA_POD_TEMPLATE=", " --image x --volume x", "write CLAIM:/PATH"),
+        std::tuple("", " --pod-template none.yaml", "none.yaml")}) {
+    const auto refused = run(environment, options);
+    EXPECT_EQ(refused.status, kUsage) << refused.output;
+    EXPECT_TRUE(refused.output.contains(expected)) << refused.output;
+  }
+  const auto done = run("REVEZA_POD_TEMPLATE=", " --image x --volume " + folder_.path().string());
+  EXPECT_EQ(done.status, kDone) << done.output;
 }
 
 }  // namespace jobs_cluster_command_test

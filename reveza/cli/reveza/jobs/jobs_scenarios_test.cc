@@ -135,6 +135,21 @@ TEST_F(JobsTest, RespectsCudaVisibleDevices) {
   EXPECT_EQ(seen("CUDA_VISIBLE_DEVICES=2,1", ""), "2,1\n");
 }
 
+// Such a pod has the library and the daemon's socket for all of its programs.
+TEST_F(JobsTest, StepsInAPodWithAShareAreNotGivenAnother) {
+  if (!fs::exists(REVEZA_FAKECUDA "/libnvidia-ml.so.1")) GTEST_SKIP() << "fakecuda is not built";
+  fs::create_directory(folder_ / "cards");
+  const auto run = platform::Shell(
+      "cd " + folder_.path().string() +
+      " && env -u CUDA_VISIBLE_DEVICES -u LD_PRELOAD REVEZA_REQUIRE_DAEMON=1"
+      " LD_LIBRARY_PATH=" REVEZA_FAKECUDA " FAKECUDA_MEMORY=64MiB FAKECUDA_DIR=" +
+      (folder_ / "cards").string() +
+      " " REVEZA_PROGRAM
+      " jobs run --name g --quiet --gpu-memory 1MiB -- sh -c 'printenv LD_PRELOAD || echo none'");
+  EXPECT_EQ(run.status, kDone) << run.output;
+  EXPECT_EQ(Jobs("logs g 1").output, "none\n");
+}
+
 TEST_F(JobsTest, DemoStartsEachStepOnceAlthoughItsRunnerIsKilled) {
   const auto ran = Jobs("demo");
   EXPECT_EQ(ran.status, 0) << ran.output;

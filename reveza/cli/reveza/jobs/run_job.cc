@@ -22,6 +22,7 @@
 #include "reveza/cli/reveza/program.h"
 #include "reveza/jobs/cluster/arrays.h"
 #include "reveza/jobs/cluster/cluster_run.h"
+#include "reveza/jobs/cluster/kubernetes.h"
 #include "reveza/jobs/cluster/ray.h"
 #include "reveza/jobs/cluster/slurm.h"
 #include "reveza/jobs/engine/engine.h"
@@ -116,14 +117,20 @@ int Detach(int argc, char** argv, const jobs::JobFolder& folder) {
   return kDone;
 }
 
-Result<std::unique_ptr<jobs::ClusterEngine>> FindClusterEngine(jobs::ClusterKind kind) {
-  if (kind == jobs::ClusterKind::kRay) return jobs::Ray::Find();
-  return jobs::Slurm::Find();
+Result<std::unique_ptr<jobs::ClusterEngine>> FindClusterEngine(const jobs::RunRequest& request) {
+  switch (request.cluster) {
+    case jobs::ClusterKind::kRay:
+      return jobs::Ray::Find();
+    case jobs::ClusterKind::kKubernetes:
+      return jobs::Kubernetes::Find(request.pods, request.shared_folder);
+    default:
+      return jobs::Slurm::Find();
+  }
 }
 
 Result<jobs::Engine::Summary> RunOnCluster(jobs::EngineParts parts, jobs::Observer& observer) {
   const jobs::RunRequest& request = parts.request;
-  ASSIGN_OR_RETURN(auto engine, FindClusterEngine(request.cluster));
+  ASSIGN_OR_RETURN(auto engine, FindClusterEngine(request));
   jobs::ClusterSettings settings{.engine = std::move(engine),
                                  .folder = request.shared_folder / parts.folder.id(),
                                  .reveza = platform::ProgramFolder() / "reveza"};

@@ -79,6 +79,8 @@ Result<fs::path> FindSupervisor() {
 
 void ShareGpus(jobs::EngineParts& parts) {
   if (platform::ProcessEnvironment("REVEZA_DISABLE") == "1") return;
+  // In a pod with a share of a card, all programs have it already.
+  if (platform::ProcessEnvironment("REVEZA_REQUIRE_DAEMON") == "1") return;
   parts.gpu_prefix = {platform::ProgramFolder() / "reveza", "run", "--quiet", "--"};
   parts.gpu_ledger = MakeGpuLedgerQuery();
 }

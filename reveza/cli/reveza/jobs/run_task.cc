@@ -100,6 +100,10 @@ Result<int> RunTask(int argc, char** argv) {
   for (const auto& known : task.known) identities.push_back(known.identity);
   ASSIGN_OR_RETURN(auto opened,
                    jobs::OpenJob(state, task.job, expander, request, supervisor, identities));
+  if (jobs::IsRevoked(place)) {
+    fmt::print(stderr, "reveza: this task starts too late: its steps were handed to another\n");
+    return kDone;
+  }
   for (const auto& note : opened.notes) fmt::print(stderr, "reveza: {}\n", note);
   task.job.name = name;  // as steps see it
   RETURN_IF_ERROR(Continue(task, opened));
