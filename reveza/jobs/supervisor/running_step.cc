@@ -2,7 +2,6 @@
 
 #include <sys/wait.h>
 
-#include "reveza/jobs/supervisor/disk_space.h"
 
 namespace reveza::jobs {
 namespace {
@@ -29,11 +28,11 @@ void RecordExit(RunningStep& step, int status, const rusage& usage) {
   result.ended = result.began + (Now() - step.began);
 }
 
-void LookAtDisk(RunningStep& step, std::int64_t now) {
+void LookAtDisk(RunningStep& step, DiskSpace& space, std::int64_t now) {
   if (step.look_at == 0) step.look_at = step.began + kLookInterval;
   if (step.ended || step.saw_full_disk || now < step.look_at) return;
   const std::string& output = step.request.output;
-  step.saw_full_disk = !HasFreeBlocks(output.substr(0, output.rfind('/')));
+  step.saw_full_disk = !space.HasRoom(output.substr(0, output.rfind('/')), now);
   step.look_at = now + kLookInterval;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "reveza/jobs/supervisor/attempt.h"
+#include "reveza/jobs/supervisor/disk_space.h"
 #include "reveza/jobs/supervisor/step_group.h"
 
 namespace reveza::jobs {
@@ -38,7 +39,7 @@ void RecordExit(RunningStep& step, int status, const rusage& usage);
 
 // Looks at the disk of the outputs if it is time to: a disk that is full while a step runs may have
 // room again when it exits.
-void LookAtDisk(RunningStep& step, std::int64_t now);
+void LookAtDisk(RunningStep& step, DiskSpace& space, std::int64_t now);
 
 // Decides the outcome of a step whose program has exited. `tap_lost_output`: of a step with cycles.
 Outcome JudgeOutcome(const RunningStep& step, bool tap_lost_output);

@@ -326,7 +326,7 @@ void Supervisor::CheckTimers() {
   if (step.announce_at != 0 && now >= step.announce_at) Announce();
   if (!step.ended && step.publish_at != 0 && now >= step.publish_at) PublishOutput();
   if (retry_at_ != 0 && now >= retry_at_) ReadCycles();
-  LookAtDisk(step, now);
+  LookAtDisk(step, space_, now);
   FinishIfDone();
 }
 
