@@ -42,13 +42,21 @@ bool SaysNoMemory(const Termination& termination) {
       [&](const char* message) { return text.contains(message); });
 }
 
-// Returns whether a line is about starting a thread or process. Not by the mere word "thread": a
-// panic of Rust names the thread that it is in.
-bool IsAboutThreads(std::string line) {
+// Returns whether a line names a call that starts a thread or process.
+bool NamesStart(std::string line) {
   std::ranges::transform(line, line.begin(), [](unsigned char c) { return std::tolower(c); });
-  const auto has = [&](std::string_view word) { return line.contains(word); };
-  return has("fork") || has("clone") || has("spawn") || has("pthread") ||
-         (has("thread") && (has("creat") || has("start") || has("launch")));
+  return std::ranges::any_of(std::array{"fork", "clone", "spawn", "pthread"},
+                             [&](const char* word) { return line.contains(word); });
+}
+
+// Returns whether what comes before an error is about a thread: "Cannot create thread: ". A panic
+// of Rust names the thread that it is in, and others prefix their messages with it.
+bool IsAboutThread(std::string line) {
+  std::ranges::transform(line, line.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (line.ends_with(": ")) line.resize(line.size() - 2);
+  const std::size_t last = line.rfind(": ");
+  return line.find("thread", last == line.npos ? 0 : last) != line.npos &&
+         !line.contains("panicked");
 }
 
 // Returns the code that raised an exception of Python, below the last "File" of the traceback.
@@ -71,12 +79,12 @@ bool SaysNoThread(const Termination& termination) {
     const std::size_t begin = text.rfind('\n', at) + 1;
     const std::string_view line = text.substr(begin, at - begin);
     if (line.starts_with("BlockingIOError")) {
-      if (IsAboutThreads(InnermostCode(text.substr(0, begin)))) return true;
+      if (NamesStart(InnermostCode(text.substr(0, begin)))) return true;
       continue;
     }
     // What std::thread says, and the runtime of Intel's and LLVM's OpenMP.
     if (line == "  what():  " || line.starts_with("OMP: System error")) return true;
-    if (IsAboutThreads(std::string(line))) return true;
+    if (NamesStart(std::string(line)) || IsAboutThread(std::string(line))) return true;
   }
   return false;
 }

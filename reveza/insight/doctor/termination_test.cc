@@ -138,6 +138,8 @@ TEST(NoThread, IsNotAnyResourceThatIsUnavailable) {
   const std::string raised = "BlockingIOError: [Errno 11] Resource temporarily unavailable\n";
   EXPECT_FALSE(explained(python + "    s.recv(1)\n" + raised));
   EXPECT_FALSE(explained("recv: Resource temporarily unavailable\n"));
+  EXPECT_FALSE(explained("thread 3: recv: Resource temporarily unavailable\n"));
+  EXPECT_TRUE(explained("thread 19: Resource temporarily unavailable\n"));
   EXPECT_FALSE(explained("  what():  recv: Resource temporarily unavailable\n"));
   EXPECT_FALSE(explained(
       "thread 'main' panicked at src/main.rs:4: Os { code: 11, kind: WouldBlock, message: "
