@@ -295,7 +295,8 @@ Chart PartitionChart(const PlotData& data, const PartitionData& partition, doubl
   const std::size_t count = data.variables.size();
   const double height = std::min(width, 430.0);
   const Point middle = {width / 2, height / 2};
-  const double radius = height / 2 - 70;
+  // Leaves room for the names of 17 letters beside the circles.
+  const double radius = std::min(height / 2 - 70, width / 2 - 132);
   // Place the variables of a part next to each other.
   std::vector<std::size_t> order;
   for (const int part : {0, 1}) {

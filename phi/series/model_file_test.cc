@@ -32,7 +32,9 @@ TEST(ModelFileTest, ErrorsNameLineAndExpectation) {
   };
   EXPECT_EQ(error("noise = [[1]]"), "m.toml: no 'coupling = [[...]]'");
   EXPECT_TRUE(error("coupling = [[1],\n['x']]").starts_with("m.toml:2:2: expected"));
-  EXPECT_TRUE(error("\ncuopling = [[1]]").starts_with("m.toml:2:1: expected coupling"));
+  EXPECT_TRUE(error("\ncuopling = [[1]]")
+                  .starts_with("m.toml:2:1: unknown key 'cuopling'; expected coupling"));
+  EXPECT_TRUE(error("names = ['a']").starts_with("m.toml:1:1: unknown key 'names'"));
   EXPECT_TRUE(error("coupling = [1]").starts_with("m.toml:1:13: expected rows"));
   EXPECT_TRUE(error("coupling = 1").starts_with("m.toml:1:12: expected rows"));
   EXPECT_TRUE(error("coupling = []").ends_with("the matrix is empty"));
