@@ -143,9 +143,10 @@ Result<Worker> Worker::Start(const std::filesystem::path& program,
   posix_spawn_file_actions_addopen(&options.actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&options.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&options.actions, theirs.get(), kSupervisorSocket);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&options.attributes, &none);
+  // Until it handles them, or it would die of those that come while it starts.
+  sigset_t blocked;
+  sigfillset(&blocked);
+  posix_spawnattr_setsigmask(&options.attributes, &blocked);
   posix_spawnattr_setflags(&options.attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
   std::string path = program;
   std::string socket = std::to_string(kSupervisorSocket);

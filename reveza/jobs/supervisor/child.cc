@@ -245,6 +245,9 @@ void DisregardSignals() {
   for (const int signal : kDisregarded) sigaction(signal, &nothing, nullptr);
   // If it were ignored, children could not be waited for.
   ::signal(SIGCHLD, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
 }  // namespace reveza::jobs

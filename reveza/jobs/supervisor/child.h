@@ -80,8 +80,9 @@ ChildState QueryChildren();
 // Blocks SIGCHLD and returns a signalfd for it.
 UniqueFd ListenForChildren();
 
-// Lets terminal signals and those of a shutdown do nothing. They are handled rather than ignored:
-// programs that are executed have the default action again, so that no child has to set it.
+// Lets terminal signals and those of a shutdown do nothing, and unblocks all signals. They are
+// handled rather than ignored: programs that are executed have the default action again, so that no
+// child has to set it.
 void DisregardSignals();
 
 }  // namespace reveza::jobs
