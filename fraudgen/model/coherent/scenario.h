@@ -70,10 +70,10 @@ struct Scenario {
   Range<int64_t> amount = {};               // or, if its maximum is not 0, in cents
   bool chains = false;                      // some episodes start a mule chain across blocks
   // Otherwise the money may move on within the block.
-  std::vector<MuleGroup> groups;
+  std::vector<MuleGroup> groups = {};
   Party pays = kOutside;
   RingPattern pattern = RingPattern::kMuleChain;
-  std::vector<Move> moves;
+  std::vector<Move> moves = {};
   uint32_t report_hours = 24;           // median delay of the report
   uint32_t reported_thousandths = 900;  // reported frauds, at difficulty 0
   int32_t drift_thousandths = 0;        // -1000 to 1000: change of frequency, see Drift
