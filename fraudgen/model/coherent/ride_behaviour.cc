@@ -181,7 +181,9 @@ Trip RideBehaviour::TripOf(const Person& person, const Month& month, const Slice
       time += draws.Between(17 * kHour, 20 * kHour);
       break;
     case Habit::kErrand:
-      time += draws.Between(9 * kHour, 21 * kHour);
+      // Some shops never close.
+      time +=
+          draws.Chance(60'000) ? draws.Between(0, kDay - 1) : draws.Between(9 * kHour, 21 * kHour);
       break;
     case Habit::kNight:
       back = draws.Chance(500'000);
