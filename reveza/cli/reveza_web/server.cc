@@ -75,13 +75,6 @@ WebServer::WebServer(std::unique_ptr<httplib::Server> http, WebServerOptions opt
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   });
   http_->new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
-  // Before the body is read, whose length is limited only where the header tells it.
-  http_->set_pre_routing_handler([this](const Request& request, Response& response) {
-    const bool has_body = request.method != "GET" && request.method != "HEAD";
-    return has_body && !Admit(request, response, false)
-               ? httplib::Server::HandlerResponse::Handled
-               : httplib::Server::HandlerResponse::Unhandled;
-  });
   AddAssets();
   Get("/api/stream", &WebServer::Stream);
   Get("/api/trace", &WebServer::Trace);
@@ -120,7 +113,7 @@ void WebServer::Get(const char* path, Handler handler) {
 
 void WebServer::Post(const char* path, Handler handler) {
   http_->Post(path, [this, handler](const Request& request, Response& response) {
-    (this->*handler)(request, response);
+    if (Admit(request, response, false)) (this->*handler)(request, response);
   });
 }
 

@@ -1,11 +1,8 @@
 // End-to-end tests of `reveza web`, without a browser.
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <httplib.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -218,22 +215,6 @@ TEST_F(Web, PagesThatDoNotReadHinderNobody) {
   EXPECT_EQ(Stop(), 0) << "nor the server's end";
   ended = true;
   for (auto& thread : threads) thread.join();
-}
-
-TEST_F(Web, ReadsNoBodyOfAStranger) {
-  Start();
-  const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port_));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  // Announces a body of unknown length, and never sends it.
-  const std::string request = fmt::format(
-      "POST /api/program HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nTransfer-Encoding: chunked\r\n\r\n",
-      port_);
-  ASSERT_EQ(write(fd.get(), request.data(), request.size()), static_cast<ssize_t>(request.size()));
-  EXPECT_EQ(ReadLine(fd.get()), "HTTP/1.1 401 Unauthorized\r");
 }
 
 TEST_F(Web, WarnsWithoutCertificate) {
