@@ -23,9 +23,10 @@ CommandResult<daemon::Configuration> LoadConfiguration(
 }
 
 void AddSocketOption(CLI::App& app, std::string& socket) {
-  AddOption(app, "--socket", socket, "PATH",
-            "socket of the daemon (default: $REVEZA_SOCKET, else in the runtime directory, else of\n"
-            "the system)");
+  AddOption(
+      app, "--socket", socket, "PATH",
+      "socket of the daemon (default: $REVEZA_SOCKET, else in the runtime directory, else of\n"
+      "the system)");
 }
 
 void AddSocketsOption(CLI::App& app, std::vector<std::string>& sockets) {

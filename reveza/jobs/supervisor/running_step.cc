@@ -2,7 +2,6 @@
 
 #include <sys/wait.h>
 
-
 namespace reveza::jobs {
 namespace {
 
