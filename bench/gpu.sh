@@ -15,8 +15,12 @@ cd "$(dirname "$0")/.."
 build=${REVEZA_BUILD:-build}
 fake=
 fake_card=
+limit=570
+previous=
 for argument in "$@"; do
   if [ "$argument" = --fake ]; then fake=1; fi
+  if [ "$previous" = --limit ]; then limit=${argument%.*}; fi
+  previous=$argument
 done
 if [ $# -eq 0 ]; then
   sed -n '2,11s/^# \{0,1\}//p' "$0"
@@ -54,6 +58,6 @@ fi
 
 out=${OUT:-bench/results/$(date +%Y-%m-%d)-${device%-}}
 status=0
-timeout --signal=TERM --kill-after=20 590 \
+timeout --signal=TERM --kill-after=20 $((limit + 20)) \
   python3 bench/gpu/bench.py --build "$build" --out "$out" --work "$work" "$@" || status=$?
 exit "$status"
