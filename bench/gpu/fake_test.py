@@ -144,6 +144,11 @@ class FakeTest(unittest.TestCase):
         self.check_same_results(rows, "1 of 1", "1 of 1")
         self.assertNotEqual(rows["8 idle programs, contexts leave: contexts in (ms)"], "none")
 
+    def test_checkpoint(self):
+        rows = self.run_section("idle", "--only", "checkpoint")
+        for what in ("checkpoint alone, up (ms)", "resume with the context, until it computed (ms)"):
+            self.assertEqual(len(rows[what].split(", ")), 3)
+
 
 if __name__ == "__main__":
     unittest.main()

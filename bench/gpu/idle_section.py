@@ -17,7 +17,7 @@ def _until(limit, condition):
         found = condition()
         if found:
             return found
-        time.sleep(0.1)
+        time.sleep(0.02)
     return None
 
 
@@ -123,9 +123,54 @@ def idle(harness, report):
         if harness.chosen(what):
             for _ in range(harness.rounds):
                 _crowded(harness, report, what, jobs(harness))
-    for count in (1, 8) if harness.fake else (1, 32):
+    for count in (1, 8) if harness.fake else (1, 8, 32):
         if harness.chosen(f"{count} idle"):
             _many(harness, report, count)
+    if harness.chosen("checkpoint"):
+        _beside_checkpoint(harness, report)
+
+
+def _beside_checkpoint(harness, report):
+    """Takes a program off the card and back with its context, by the driver's checkpoint alone and by
+    pause and resume, with the same bytes."""
+    size = 96 << 20 if harness.fake else 12 << 30
+    rounds = 3
+    alone = harness.alone(workloads.python("alone", "checkpoint_alone.py", "--bytes", size,
+                                           "--rounds", rounds))
+    report.check("checkpoint alone: same bytes", alone.status, alone.status == 0, "0")
+    what = {"down": "checkpoint alone, down (ms)", "up": "checkpoint alone, up (ms)"}
+    for way, name in what.items():
+        report.note(name, figures.spread((alone.result or {}).get(f"{way}_ms", []), 1))
+    job = workloads.client(harness, "paused", "worker", "--bytes", size, "--steps", 10**7,
+                           "--step-ms", 5)
+    down, up = [], []
+    with Reveza(harness, None, settings={"REVEZA_RELEASE_CONTEXTS_AFTER": "600s"},
+                every=60) as reveza:
+        process = reveza.start(job)
+
+        def paused():
+            clients = (reveza.status() or {}).get("clients", [])
+            return clients[0] if clients else {}
+
+        def computed_since(turns):
+            return paused().get("turns", 0) > turns and paused()["footprint"]["swapped"] == 0
+
+        running = _until(60, lambda: paused().get("ran_s", 0) > 1)
+        for _ in range(rounds if running else 0):
+            turns = paused()["turns"]
+            for order, done, spent in (("pause", lambda: paused().get("contexts_swapped"), down),
+                                       ("resume", lambda: computed_since(turns), up)):
+                began = time.monotonic()
+                reveza.command(order, "paused")
+                if not _until(60, done):
+                    break
+                spent.append(1e3 * (time.monotonic() - began))
+            time.sleep(1)
+        process.kill()
+        harness.wait([process], 5)
+    report.check("pause and resume with the context: rounds", len(up), len(up) == rounds, str(rounds))
+    report.note("pause with the context, until it was off the card (ms)", figures.spread(down, 1))
+    report.note("resume with the context, until it computed (ms)", figures.spread(up, 1))
 
 
 def _crowded(harness, report, what, jobs):
