@@ -84,6 +84,11 @@ if(REVEZA_ARROW)
   file(STRINGS ${REVEZA_ARROW_HOME}/include/arrow/util/config.h REVEZA_ARROW_FOUND
     REGEX "ARROW_VERSION_STRING")
 endif()
+# Where programs of a wheel find it, from the prefix of an environment.
+set(REVEZA_PYARROW_FOLDERS "")
+foreach(minor RANGE 10 16)
+  list(APPEND REVEZA_PYARROW_FOLDERS lib/python3.${minor}/site-packages/pyarrow)
+endforeach()
 if("arrow" IN_LIST REVEZA_WITHOUT)
   set(REVEZA_ARROW_FOUND "")
 endif()

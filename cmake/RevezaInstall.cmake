@@ -40,16 +40,17 @@ if(TARGET fakecuda_driver)
   install(TARGETS fakecuda_driver LIBRARY DESTINATION lib/reveza/fakecuda
     COMPONENT reveza NAMELINK_SKIP)
 endif()
-# Copies Arrow's libraries, because the wheel remains in the build tree.
+# Copies Arrow's libraries, because the wheel remains in the build tree; programs of a wheel use those of the
+# environment.
 foreach(program IN ITEMS fraudgen phi)
   if(TARGET ${program})
-    if(TARGET reveza_parquet)
+    if(TARGET reveza_parquet AND NOT REVEZA_GLIBC)
       set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/reveza/arrow")
     endif()
     install(TARGETS ${program} RUNTIME DESTINATION bin COMPONENT ${program} OPTIONAL)
   endif()
 endforeach()
-if(TARGET fraudgen AND TARGET reveza_parquet)
+if(TARGET fraudgen AND TARGET reveza_parquet AND NOT REVEZA_GLIBC)
   install(FILES ${REVEZA_ARROW} ${REVEZA_PARQUET} ${REVEZA_ARROW_S3} ${REVEZA_ARROW_LICENCES}
     DESTINATION lib/reveza/arrow COMPONENT fraudgen)
 endif()

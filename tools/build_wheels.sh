@@ -73,6 +73,18 @@ targets=("${names[@]/#reveza/wheel_programs}")
 [[ " ${names[*]} " != *" fraudgen "* ]] || targets+=(fraudgen_python)
 tools/build.sh build/wheels "$jobs" "${targets[@]}"
 
+# The programs that use the libraries of pyarrow where it is installed too.
+variants=()
+for name in fraudgen phi; do
+  [[ " ${names[*]} " != *" $name "* ]] || variants+=("$name")
+done
+rm -rf build/wheels-arrow/bin
+if ((${#variants[@]})); then
+  tools/configure.sh ci build/wheels-arrow -B build/wheels-arrow -DREVEZA_GLIBC="$PWD/build/glibc" \
+    "-DREVEZA_WITHOUT=httplib;rdkafka" -DREVEZA_PYTHONS=none
+  tools/build.sh build/wheels-arrow "$jobs" "${variants[@]}"
+fi
+
 platform=manylinux_2_28_$(uname -m)
 rm -f build/dist/*.whl
 "$tools/bin/python" tools/make_wheels.py build/wheels build/dist "$platform" "${names[@]}"

@@ -2,7 +2,7 @@
 
   make_wheels.py BUILD OUTPUT PLATFORM [NAME...]
 
-PLATFORM is a tag such as manylinux_2_28_x86_64. Programs go where pip puts scripts, everything else
+BUILD-arrow is the tree of their variants that need the libraries of pyarrow, if there are any. PLATFORM is a tag such as manylinux_2_28_x86_64. Programs go where pip puts scripts, everything else
 where it puts data: in every environment these are bin/ and lib/ of one prefix, so that programs find
 their libraries as after `cmake --install`.
 """
@@ -24,15 +24,17 @@ READMES = {"reveza": "README.md", "fraudgen": "fraudgen/README.md", "phi": "phi/
 # `phi` is a name of another project on PyPI.
 DISTRIBUTIONS = {"reveza": "reveza", "fraudgen": "fraudgen", "phi": "reveza-phi"}
 SNAKEMAKE_PLUGIN = "snakemake_executor_plugin_reveza"  # the name by which Snakemake finds it
+# With which programs write and read Parquet.
+PYARROW = re.search(r"^pyarrow==\S+", (SOURCE / "tools/requirements-arrow.txt").read_text(), re.MULTILINE)[0]
 # What parts of the Python packages need beside the programs, by the name of the extra.
 EXTRAS = {
     "reveza": {"jupyter": ("jupyter_client>=8",), "snakemake": ("snakemake>=9",)},
-    "fraudgen": {"arrow": ("pyarrow>=15",), "spark": ("pyspark>=4.2", "pyarrow>=18"),
+    "fraudgen": {"parquet": (PYARROW,), "arrow": ("pyarrow>=15",), "spark": ("pyspark>=4.2", "pyarrow>=18"),
                  "ray": ("ray[data]>=2.60", "pyarrow>=15"),
                  "torch": ("torch", "torch_geometric>=2.5", "pyarrow>=15", "numpy"),
                  "bench": ("duckdb>=2", "lightgbm>=4.5", "numpy>=1.24", "scikit-learn>=1.4",
                            "tomli>=2; python_version < '3.11'")},
-    "phi": {"numpy": ("numpy>=1.24",)},
+    "phi": {"parquet": (PYARROW,), "numpy": ("numpy>=1.24",)},
 }
 
 
@@ -85,13 +87,20 @@ def copy_package(name: str, build: pathlib.Path, to: pathlib.Path) -> bool:
     return bool(modules)
 
 
+def install(build: pathlib.Path, name: str, prefix: pathlib.Path) -> None:
+    subprocess.run(["cmake", "--install", build, "--prefix", prefix, "--component", name, "--strip"],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
 def make(name: str, build: pathlib.Path, output: pathlib.Path, platform: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         stem = f"{DISTRIBUTIONS[name].replace('-', '_')}-{version()}"
         data = root / f"{stem}.data/data"
-        subprocess.run(["cmake", "--install", build, "--prefix", data, "--component", name, "--strip"],
-                       check=True, stdout=subprocess.DEVNULL)
+        install(build, name, data)
+        with_arrow = build.with_name(f"{build.name}-arrow")
+        if (with_arrow / "bin" / f"{name}-arrow").exists():
+            install(with_arrow, name, data)
         if not (data / "bin").is_dir():
             raise SystemExit(f"make_wheels: {name} is not built in {build}")
         (data / "bin").rename(data.parent / "scripts")

@@ -21,12 +21,19 @@ inline constexpr std::string_view kZstdVersion;
 // Functions that use Arrow are defined only if this is true, so call them under `if constexpr`.
 inline constexpr bool kHaveArrow = !kArrowVersion.empty();
 
+// What to do for Arrow in a build without it.
+#ifdef REVEZA_PYARROW_VERSION
+inline constexpr std::string_view kHowToGetArrow = "pip install pyarrow==" REVEZA_PYARROW_VERSION;
+#else
+inline constexpr std::string_view kHowToGetArrow = "run tools/setup.sh and rebuild";
+#endif
+
 // Returns the error of builds without Arrow. `feature` is a plural ("Parquet files"), `instead`
 // what to do in such a build ("use csv").
 inline std::unexpected<Error> WithoutArrow(std::string_view feature, std::string_view instead) {
   return Fail(Error::Code::kUnavailable, "built without Arrow, which " + std::string(feature) +
-                                             " require; " + std::string(instead) +
-                                             ", or run tools/setup.sh and rebuild");
+                                             " require; " + std::string(instead) + ", or " +
+                                             std::string(kHowToGetArrow));
 }
 
 }  // namespace reveza

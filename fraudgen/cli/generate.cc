@@ -105,6 +105,9 @@ std::string Summary(const RunArguments& arguments, const std::string& place,
 
 int GenerateInto(Destination& destination, const RunArguments& arguments,
                  platform::StopSignals& signals) {
+  if (auto able = CheckSupported(arguments.settings.Options()); !able) {
+    return ReportError(able.error());
+  }
   if (auto ready = destination.Prepare(); !ready) return ReportError(ready.error());
   const auto prepared = Prepare(arguments, signals);
   if (!prepared) {

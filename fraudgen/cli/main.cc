@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/cli/arrow_variant.h"
 #include "common/cli/command_line.h"
 #include "common/cli/introspection.h"
 #include "common/platform/text_file.h"
@@ -204,6 +205,7 @@ int Main(int argc, char** argv) {
 }  // namespace reveza::fraudgen::cli
 
 int main(int argc, char** argv) {
+  reveza::command_line::UseArrowVariant("fraudgen", argv);
   // Exceeding RLIMIT_FSIZE is reported as a write error.
   std::signal(SIGXFSZ, SIG_IGN);
   return reveza::command_line::Run(reveza::fraudgen::cli::kProgram,

@@ -72,11 +72,17 @@ Result<std::unique_ptr<TableWriter>> MakeTableWriter(const TableOptions& options
     }
     return std::make_unique<TextWriter>(std::move(plan), std::move(compressor), sink);
   }
-  if constexpr (kHaveArrow) {
-    return MakeArrowWriter(options, table, sink);
-  } else {
+  if constexpr (kHaveArrow) return MakeArrowWriter(options, table, sink);
+  return std::unexpected(CheckSupported(options).error());
+}
+
+Status CheckSupported(const TableOptions& options) {
+  if (kHaveArrow) return {};
+  if (IsColumnar(options.format)) {
     return WithoutArrow("Parquet and Arrow files", "use jsonl, json, csv or tsv");
   }
+  if (options.text_codec == Codec::kNone) return {};
+  return WithoutArrow("compressed text files", "use --compression none");
 }
 
 void ReleaseWriterMemory() {

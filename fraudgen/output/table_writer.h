@@ -88,6 +88,9 @@ class TableWriter {
 Result<std::unique_ptr<TableWriter>> MakeTableWriter(const TableOptions& options,
                                                      const Table& table, ByteSink& sink);
 
+// Fails with kUnavailable if this build cannot write such files.
+Status CheckSupported(const TableOptions& options);
+
 // Returns memory that destroyed writers cached or left fragmented to the system.
 void ReleaseWriterMemory();
 

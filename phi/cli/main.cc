@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/cli/arrow_variant.h"
 #include "common/cli/command_line.h"
 #include "common/cli/introspection.h"
 #include "common/version/version.h"
@@ -84,6 +85,7 @@ int Main(int argc, char** argv) {
 }  // namespace reveza::phi
 
 int main(int argc, char** argv) {
+  reveza::command_line::UseArrowVariant("phi", argv);
   return reveza::command_line::Run(reveza::phi::kProgram,
                                    [=] { return reveza::phi::Main(argc, argv); });
 }

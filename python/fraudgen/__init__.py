@@ -277,7 +277,7 @@ def schema(**settings: Unpack[Settings]) -> dict[str, Table]:
 def check(folder: Union[str, "os.PathLike[str]"], threads: Optional[int] = None) -> CheckResult:
     """Makes the data set in a folder again from its settings, and compares.
 
-    In wheels only of text formats: of others a check fails, and says why. Default of threads: the cores.
+    In wheels only of text formats: others are checked by the program ``fraudgen check``. Default of threads: the cores.
 
     >>> fraudgen.check("data").findings
     0

@@ -25,7 +25,7 @@ mount -t proc proc "$1/proc"
 mount --bind /dev "$1/dev"
 mount -t tmpfs -o mode=1777 tmpfs "$1/tmp"
 mkdir "$1/tmp/dist"
-cp "$2"/*.whl "$1/tmp/dist"
+cp "$2"/*.whl "$5"/libarrow.so.*00 "$5"/libparquet.so.*00 "$5"/libarrow_s3.so.*00 "$1/tmp/dist"
 cp -r "$4" "$1/tmp/examples"
 exec chroot --userspec=65534:65534 --groups=65534 "$1" /usr/bin/env -i HOME=/tmp/home TERM=dumb \\
   PATH=/tmp/home/venv/bin:/usr/bin:/bin LANG=C.UTF-8 PS4='$(date +%T) $ ' sh -exc "$3"
@@ -50,6 +50,18 @@ reveza stop
 unset LD_LIBRARY_PATH
 timeout 3 reveza web > page || true
 grep '^reveza: open http://127.0.0.1:' page
+# What of pyarrow, whose wheels are from Python 3.10 on, the program uses.
+site=$(python -c 'import site; print(site.getsitepackages()[0])')
+mkdir "$site/pyarrow"
+mv /tmp/dist/lib*.so.* "$site/pyarrow"
+case $site in
+  */python3.9/*) fraudgen version | grep 'built without Arrow' ;;
+  *)
+    fraudgen --rows 1000 --format parquet --output parquet
+    fraudgen check parquet | grep 'transactions: values are those of the settings'
+    ;;
+esac
+rm -r "$site/pyarrow"
 pip uninstall --quiet -y reveza fraudgen reveza-phi
 find venv -type f ! -path '*__pycache__*' | sort > after
 cmp before after
@@ -81,8 +93,9 @@ class BareRoots(unittest.TestCase):
 
     def check(self, suite, mirror=()):
         root = self.root(suite, mirror)
+        (pyarrow,) = (ROOT / "build/python/lib").glob("python3.*/site-packages/pyarrow")
         done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "sh", "-c", ENTER, "sh",
-                               str(root), str(DIST), USE, str(ROOT / "examples")],
+                               str(root), str(DIST), USE, str(ROOT / "examples"), str(pyarrow)],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=600)
         (ROOTS / f"{suite}.log").write_text(done.stdout)
         self.assertEqual(done.returncode, 0, done.stdout[-3000:])

@@ -77,12 +77,15 @@ class Wheels(unittest.TestCase):
 
     def test_each_satisfies_its_tag(self):
         for file in wheels():
-            shown = subprocess.run([AUDITWHEEL, "show", str(file)], capture_output=True, text=True,
-                                   check=True).stdout
-            tag = re.search(r'platform tag:\s*"manylinux_2_(\d+)_', shown.replace("\n", " "))
+            shown = json.loads(subprocess.run([AUDITWHEEL, "show", "--json", str(file)], capture_output=True, text=True,
+                                              check=True).stdout)
+            tag = re.match(r"manylinux_2_(\d+)_", shown["sym_tag"])
             self.assertIsNotNone(tag, shown)
             self.assertLessEqual(int(tag[1]), 28, shown)
             self.assertIn("manylinux_2_28", file.name)
+            others = {library.partition(".")[0] for library in shown["external_libs"]}
+            of_pyarrow = set() if file.name.startswith("reveza-") else {"libarrow", "libarrow_s3", "libparquet"}
+            self.assertLessEqual(others, of_pyarrow, file.name)
 
     def test_modules_for_several_versions_keep_to_the_stable_interface(self):
         found = 0
@@ -175,7 +178,12 @@ class Installed(Environment):
             self.assertIn(f"pip install 'fraudgen[{name}]'", text)
         extras = self.user_run("python", "-c", "from importlib import metadata\n"
                                "print(metadata.metadata('fraudgen').get_all('Provides-Extra'))")
-        self.assertEqual(extras, "['arrow', 'spark', 'ray', 'torch', 'bench']\n")
+        self.assertEqual(extras, "['parquet', 'arrow', 'spark', 'ray', 'torch', 'bench']\n")
+
+    def test_parquet_says_what_it_needs(self):
+        text = self.user_run("sh", "-c", "fraudgen --rows 10 --format parquet --output none 2>&1 || echo $?")
+        self.assertRegex(text, "use jsonl, json, csv or tsv, or pip install pyarrow==[0-9.]+\n[1-9]")
+        self.assertFalse((self.home / "none").exists())
 
     def test_phi_measures_arrays(self):
         text = self.user_run("python", "-c", "try: import phi\nexcept ImportError as error: print(error)")
@@ -229,6 +237,63 @@ class Installed(Environment):
                 server.terminate()
         text = self.user_run("sh", "-c", "reveza web --certificate a --key b 2>&1 || true")
         self.assertIn("has no TLS", text)
+
+
+class WithPyarrow(Environment):
+    """The same environment with the libraries of pyarrow: with another version of Python than that of
+    build/python, pip would have to fetch it."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        (site,) = (cls.home / "venv/lib").glob("python3.*/site-packages")
+        (pyarrow,) = (ROOT / "build/python/lib").glob("python3.*/site-packages/pyarrow")
+        cls.version = pathlib.Path(pyarrow, "include/arrow/util/config.h").read_text().split(
+            'ARROW_VERSION_STRING "')[1].split('"')[0]
+        cls.user_run("mkdir", site / "pyarrow")
+        for library in ("libarrow", "libparquet", "libarrow_s3"):
+            (file,) = pyarrow.glob(f"{library}.so.*00")
+            cls.user_run("cp", file, site / "pyarrow")
+
+    def test_fraudgen_writes_and_checks_parquet(self):
+        self.assertIn(f"Arrow {self.version}", self.user_run("fraudgen", "version"))
+        self.user_run("fraudgen", "--rows", "3000", "--format", "parquet", "--output", "parquet")
+        self.assertIn("values are those of the settings", self.user_run("fraudgen", "check", "parquet"))
+        self.user_run("sh", "-c", "truncate -s 5000 parquet/transactions/*00000.parquet")
+        text = self.user_run("sh", "-c", "fraudgen check parquet 2>&1 || echo status $?")
+        self.assertRegex(text, "not a parquet file(.|\n)*status [1-9]")  # an exception of Arrow's
+
+    def test_phi_writes_and_reads_parquet(self):
+        self.user_run("phi", "run", "--cycles", "60", "--runs", "1", "--format", "parquet", "-o", "phi")
+        (file,) = (self.home / "phi/rows.parquet").glob("*.parquet")
+        columns = "mean_qualia,mean_narrative"
+        self.assertIn("mi", self.user_run("phi", "measure", str(file), "--columns", columns, "-m", "mi"))
+
+
+class OtherInstallers(unittest.TestCase):
+    """`uv tool install` and `pipx install`."""
+
+    def check(self, program, install, uninstall):
+        with tempfile.TemporaryDirectory() as folder:
+            home = pathlib.Path(folder)
+            environment = {"HOME": folder, "PATH": f"{pathlib.Path(AUDITWHEEL).parent}:/usr/bin:/bin",
+                           "REVEZA_SOCKET": str(home / "run/d.sock"), "REVEZA_LINGER": "1s"}
+            for name in ("reveza", "fraudgen"):
+                (wheel,) = DIST.glob(f"{name}-*.whl")
+                subprocess.run([program, *install, wheel], env=environment, check=True, capture_output=True)
+            programs = home / ".local/bin"
+            for command in (["reveza", "demo", "--json"], ["fraudgen", "--rows", "10", "--format", "csv", "--output", "-"]):
+                subprocess.run([programs / command[0], *command[1:]], env=environment, check=True, cwd=home,
+                               capture_output=True)
+            for name in ("reveza", "fraudgen"):
+                subprocess.run([program, *uninstall, name], env=environment, check=True, capture_output=True)
+            self.assertEqual(list(programs.iterdir()), [])
+
+    def test_uv(self):
+        self.check("uv", ["tool", "install", "--offline", "--no-index"], ["tool", "uninstall"])
+
+    def test_pipx(self):
+        self.check("pipx", ["install", "--pip-args=--no-index"], ["uninstall"])
 
 
 class Uninstalled(Environment):
