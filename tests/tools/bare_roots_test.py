@@ -53,7 +53,7 @@ grep '^reveza: open http://127.0.0.1:' page
 # What of pyarrow, whose wheels are from Python 3.10 on, the program uses.
 site=$(python -c 'import site; print(site.getsitepackages()[0])')
 mkdir "$site/pyarrow"
-mv /tmp/dist/lib*.so.* "$site/pyarrow"
+ln -s /tmp/dist/lib*.so.* "$site/pyarrow"
 case $site in
   */python3.9/*) fraudgen version | grep 'built without Arrow' ;;
   *)
