@@ -155,6 +155,24 @@ TEST(Fairness, LowPriorityEntersAfterMaxWait) {
   EXPECT_LT(RanOf(script, 2), seconds(10));
 }
 
+// Two that wait for the same gate to close must not take the turn from each other for ever.
+TEST(Fairness, LowPriorityKeepsItsTurnAfterMaxWait) {
+  for (const bool interactive : {false, true}) {
+    Script script;
+    AddBusy(script, 1);
+    AddBusy(script, 2, {.priority = Priority::kLow});
+    script.Wait(Script::DefaultConfig().max_wait - milliseconds(100));
+    script.hold_gates = true;
+    AddBusy(script, 3, {.interactive = interactive});
+    ASSERT_TRUE(script.IsClosing(1));
+    script.Wait(milliseconds(200));
+    EXPECT_LT(script.scheduler().Passes(), Scheduler::kMaxPasses);
+    script.CloseHeldGate(1);
+    EXPECT_TRUE(script.Open(2));
+    EXPECT_FALSE(script.Open(3));
+  }
+}
+
 TEST(Fairness, GrowthOfLowerPriorityClosesNoHigherOne) {
   Script script;
   AddBusy(script, 1, {.priority = Priority::kLow}, 7 * kGiB);

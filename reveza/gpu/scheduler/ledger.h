@@ -325,6 +325,7 @@ class Ledger {
   std::size_t evicting = 0;         // GPUs with evictions in progress
   bool deadlocks_unseen = false;    // there were evictions, during which no deadlock is broken
   std::size_t considered = 0;       // jobs, by the last event
+  int passes = 0;                   // of the last event
   std::size_t overfull = 0;         // GPUs on which not all jobs fit together
   bool arenas_sent = false;         // to all clients, as far as they needed one then
 

@@ -113,13 +113,13 @@ class TurnScheduler {
       }
       if (!FindVictims(job, closing)) return false;
     }
-    if (closing.empty() && WouldThrash(job)) return false;
     if (!MayRun(job)) {
       const auto first = std::ranges::find_if(
           blocked_, [&](const Blocked& older) { return job.SharesGpuWith(*older.job); });
       SetReason(job, WaitReason::kTurn, first->job->id);
       return false;
     }
+    if (closing.empty() && WouldThrash(job)) return false;
     for (const JobId id : closing) {
       Job& other = ledger_.jobs.at(id);
       if (!other.AllIdle() && other.in_turn && ledger_.now < ClosableAt(ledger_, other)) {
