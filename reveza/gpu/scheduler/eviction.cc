@@ -43,9 +43,12 @@ Bytes CreditOfAbsent(const Ledger& ledger, GpuId gpu, const JobSet& active) {
   });
 }
 
-// Returns TotalDeficit() beyond what is free or being evicted.
+// Returns TotalDeficit() beyond what is free or being evicted; 0 if nothing is lacking: a GPU over
+// its budget does not delay jobs that lack nothing there.
 std::int64_t Shortage(const Ledger& ledger, GpuId gpu, const JobSet& active) {
-  return static_cast<std::int64_t>(TotalDeficit(ledger, gpu, active)) - ledger.Free(gpu) -
+  const Bytes deficit = TotalDeficit(ledger, gpu, active);
+  if (deficit == 0) return 0;
+  return static_cast<std::int64_t>(deficit) - ledger.Free(gpu) -
          static_cast<std::int64_t>(ledger.PendingEvictions(gpu) +
                                    CreditOfAbsent(ledger, gpu, active));
 }
@@ -202,8 +205,7 @@ bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
   std::set<ClientId> leaving;  // whose contexts leave
   for (const auto& [gpu, card] : ledger.scope.gpus) {
     std::int64_t shortage = Shortage(ledger, gpu, active);
-    // A GPU over its budget does not delay jobs that lack nothing there.
-    if (shortage <= 0 || TotalDeficit(ledger, gpu, active) == 0) continue;
+    if (shortage <= 0) continue;
     const Bytes granule = card->Granule();
     for (Job* job : ledger.EvictionCandidates(gpu)) {
       if (shortage <= 0) break;
