@@ -338,6 +338,26 @@ TEST_F(InteractiveTest, DoesNotPreemptAHigherPriority) {
   EXPECT_FALSE(Work());
 }
 
+// It is no decision that an entry ends, but the job waits again, and why is known at once.
+TEST(Fairness, JobWhoseEntryEndsForAHigherPriorityWaits) {
+  Script script;
+  AddBusy(script, 1, {}, 9 * kGiB);
+  script.AddClient(2, 5 * kGiB);
+  script.hold_swap_ins = true;
+  script.Want(2);
+  ASSERT_EQ(script.JobOf(2).state, JobState::kEntering);
+  script.hold_gates = true;
+  script.SetPolicy(1, {.paused = true});
+  ASSERT_TRUE(script.IsClosing(1));
+  script.AddClient(3, kBig);
+  script.SetPolicy(3, {.priority = Priority::kHigh});
+  script.Wait(seconds(1));
+  script.scheduler().GateRequested(script.now(), 3);
+  EXPECT_TRUE(script.scheduler().TakeDecisions().empty());
+  EXPECT_EQ(script.JobOf(2).state, JobState::kWaiting);
+  EXPECT_EQ(script.JobOf(2).why, WaitReason::kTurn);
+}
+
 TEST_F(InteractiveTest, IsEvictedLast) {
   Script script;
   script.AddClient(9, 4 * kGiB);
