@@ -201,8 +201,8 @@ void EvictAllOf(Ledger& ledger, Client& client) {
 
 bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
   Bytes host_free = HostFree(ledger);
-  FlatMap<ClientId, Bytes> planned;
-  std::set<ClientId> leaving;  // whose contexts leave
+  FlatMap<ClientId, Bytes> planned;  // of clients on several GPUs, which copy to the same memory
+  std::set<ClientId> leaving;        // whose contexts leave
   for (const auto& [gpu, card] : ledger.scope.gpus) {
     std::int64_t shortage = Shortage(ledger, gpu, active);
     if (shortage <= 0) continue;
@@ -221,15 +221,17 @@ bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
         const Bytes max_bytes = std::min(evictable - holding->second.evict_left, left);
         if (max_bytes == 0) continue;
         const Bytes wanted = std::min(max_bytes, RoundUp(static_cast<Bytes>(shortage), granule));
-        const Bytes bytes = Ledger::EvictableWithin(client, wanted, EvictLeft(client) + planned[id],
-                                                    granule, host_left);
-        planned[id] += bytes;
+        const bool several = client.gpus.size() > 1;
+        const Bytes already = EvictLeft(client) + (several ? planned[id] : 0);
+        const Bytes bytes = Ledger::EvictableWithin(client, wanted, already, granule, host_left);
+        if (several) planned[id] += bytes;
         left -= std::min(left, bytes);
         shortage -= static_cast<std::int64_t>(bytes);
       }
     }
+    if (shortage <= 0) continue;
     // Contexts leave a crowded GPU only.
-    if (shortage > 0 && !card->crowded) return false;
+    if (!card->crowded) return false;
     for (const Job* job : ledger.EvictionOrder(gpu)) {
       if (shortage <= 0) break;
       if (active.contains(job->id)) continue;
