@@ -338,6 +338,25 @@ TEST_F(InteractiveTest, DoesNotPreemptAHigherPriority) {
   EXPECT_FALSE(Work());
 }
 
+// Its memory is there, but is being evicted since it was paused: that it enters is no decision. Who
+// waits for it is known at once all the same.
+TEST(Fairness, JobThatEntersWithoutADecisionIsInTheWayOfOthers) {
+  Script script;
+  AddBusy(script, 1, {.priority = Priority::kLow}, 5 * kGiB);
+  AddBusy(script, 2, {}, 9 * kGiB);
+  script.Wait(seconds(1));
+  script.hold_evictions = true;
+  script.SetPolicy(1, {.priority = Priority::kLow, .paused = true});
+  ASSERT_TRUE(script.IsEvicting(1));
+  script.Want(1);
+  AddBusy(script, 3, {}, 14 * kGiB);
+  EXPECT_EQ(script.JobOf(3).blocked_by, 2u);
+  script.scheduler().SetPolicy(script.now(), 1, {.priority = Priority::kLow});
+  EXPECT_TRUE(script.scheduler().TakeDecisions().empty());
+  EXPECT_EQ(script.JobOf(1).state, JobState::kEntering);
+  EXPECT_EQ(script.JobOf(3).blocked_by, 1u);
+}
+
 // It is no decision that an entry ends, but the job waits again, and why is known at once.
 TEST(Fairness, JobWhoseEntryEndsForAHigherPriorityWaits) {
   Script script;

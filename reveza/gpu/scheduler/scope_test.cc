@@ -195,6 +195,18 @@ TEST(Scope, LargerGranulesNeedMoreHostMemory) {
   EXPECT_EQ(CostOfEvent(script, 1), 40u);
 }
 
+TEST(Scope, LargerGranulesMakeTheSameEventConcernEverything) {
+  Config config = AmpleHost();
+  config.host_budget = 260 * kGiB;
+  Script script(config);
+  script.SetBudget(1, 16 * kGiB);
+  AddJobs(script, 1, 5);
+  AddJobs(script, 6, 10, 1);
+  EXPECT_EQ(CostOfEvent(script, 1), 5u);
+  script.scheduler().SetGpu(script.now(), Script::kGpu, {16 * kGiB, 16 * kGiB, 4 * kGiB});
+  EXPECT_EQ(script.scheduler().JobsConsidered(), 10u);
+}
+
 TEST(Scope, QuotasMakeAnEventConcernEverything) {
   Script script(AmpleHost());
   script.SetBudget(1, 16 * kGiB);
