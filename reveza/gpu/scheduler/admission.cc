@@ -72,15 +72,16 @@ void ProcessContexts(Ledger& ledger) {
     if (card.context_creator && ledger.Reached(card.context_deadline)) card.context_creator.reset();
     if (card.context_creator || card.approved_context) continue;
     const Bytes estimate = ledger.ContextEstimate(card);
-    for (auto next = ledger.contexts.begin(); next != ledger.contexts.end(); ++next) {
-      PendingContext& context = *next;
+    for (auto next = ledger.contexts.begin(); next != ledger.contexts.end();) {
+      const auto current = next++;
+      PendingContext& context = *current;
       if (context.gpu != gpu || ledger.jobs.at(context.job).policy.paused) continue;
       if (ledger.AwaitsOwnContexts(context)) continue;
       if (MustRefuse(ledger, context, estimate)) {
         ledger.decisions.push_back(
             RefuseContext{context.client, gpu, ledger.MaxRequest(context.job, gpu)});
-        ledger.Erase(next);
-        break;
+        ledger.Erase(current);
+        continue;
       }
       if (ContextCanNeverFit(ledger, context, estimate)) {
         // Waiting will not make room: let the driver fail as on a full GPU.

@@ -61,7 +61,7 @@ bool FitsOnGpu(Ledger& ledger, GpuId gpu, const JobSet& active) {
 
 // Returns whether the job fits with its approved growth as the only active job.
 bool FitsAlone(Ledger& ledger, const Job& job) {
-  return ledger.CanRunAlone(job) && EvictionsSuffice(ledger, JobSet{job.id});
+  return ledger.CanRunAlone(job) && EvictionsSuffice(ledger, JobSet(job));
 }
 
 // Closes the jobs in `closing` that are really necessary: a later, larger one may have made earlier
@@ -70,9 +70,9 @@ template <typename Enough>
 void CloseNecessary(Ledger& ledger, const std::vector<Job*>& closing, JobSet active,
                     Enough enough) {
   for (Job* job : closing) {
-    active.insert(job->id);
+    active.insert(*job);
     if (enough(active)) continue;
-    active.erase(job->id);
+    active.erase(*job);
     Leave(ledger, *job);
   }
 }
@@ -85,9 +85,9 @@ Fit MakeFit(Ledger& ledger, GpuId gpu, JobId growing_job) {
   std::vector<Job*> closing;
   for (Job* job : ClosingOrder(ledger, gpu, growing_job)) {
     if (FitsOnGpu(ledger, gpu, active)) break;
-    active_later.erase(job->id);
+    active_later.erase(*job);
     if (job->AnyGateOpen() && !ledger.Reached(job->closable_at)) continue;
-    active.erase(job->id);
+    active.erase(*job);
     closing.push_back(job);
   }
   if (FitsOnGpu(ledger, gpu, active)) {
@@ -99,12 +99,12 @@ Fit MakeFit(Ledger& ledger, GpuId gpu, JobId growing_job) {
   const bool lacks_host_memory = ledger.Fits(gpu, active_later);
   // Jobs that are active on other GPUs are in nobody's way here.
   const bool others_stay = std::ranges::any_of(
-      active_later, [&](JobId id) { return id != growing_job && ledger.jobs.at(id).Uses(gpu); });
+      active_later, [&](const Job* job) { return job->id != growing_job && job->Uses(gpu); });
   if (growing_job != 0 && others_stay) {
     JobSet others = ledger.ActiveJobs();
-    others.erase(growing_job);
-    const bool fits_in_own_turn =
-        !lacks_host_memory || FitsAlone(ledger, ledger.jobs.at(growing_job));
+    const Job& grower = ledger.jobs.at(growing_job);
+    others.erase(grower);
+    const bool fits_in_own_turn = !lacks_host_memory || FitsAlone(ledger, grower);
     if (fits_in_own_turn && ledger.Fits(gpu, others)) return Fit::kGrowerMustLeave;
   }
   return lacks_host_memory ? Fit::kNoHostMemory : Fit::kNotNow;
@@ -122,7 +122,7 @@ void RestoreBudget(Ledger& ledger) {
     for (Job* job : ClosingOrder(ledger, gpu, 0)) {
       if (ledger.Fits(gpu, active)) break;
       if (job->AnyGateOpen() && !ledger.Reached(job->closable_at)) continue;
-      active.erase(job->id);
+      active.erase(*job);
       closing.push_back(job);
     }
     CloseNecessary(ledger, closing, active,

@@ -43,9 +43,12 @@ Bytes CreditOfAbsent(const Ledger& ledger, GpuId gpu, const JobSet& active) {
   });
 }
 
-// Returns TotalDeficit() beyond what is free or being evicted.
+// Returns TotalDeficit() beyond what is free or being evicted; 0 if nothing is lacking: a GPU over
+// its budget does not delay jobs that lack nothing there.
 std::int64_t Shortage(const Ledger& ledger, GpuId gpu, const JobSet& active) {
-  return static_cast<std::int64_t>(TotalDeficit(ledger, gpu, active)) - ledger.Free(gpu) -
+  const Bytes deficit = TotalDeficit(ledger, gpu, active);
+  if (deficit == 0) return 0;
+  return static_cast<std::int64_t>(deficit) - ledger.Free(gpu) -
          static_cast<std::int64_t>(ledger.PendingEvictions(gpu) +
                                    CreditOfAbsent(ledger, gpu, active));
 }
@@ -198,12 +201,11 @@ void EvictAllOf(Ledger& ledger, Client& client) {
 
 bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
   Bytes host_free = HostFree(ledger);
-  FlatMap<ClientId, Bytes> planned;
-  std::set<ClientId> leaving;  // whose contexts leave
+  FlatMap<ClientId, Bytes> planned;  // of clients on several GPUs, which copy to the same memory
+  std::set<ClientId> leaving;        // whose contexts leave
   for (const auto& [gpu, card] : ledger.scope.gpus) {
     std::int64_t shortage = Shortage(ledger, gpu, active);
-    // A GPU over its budget does not delay jobs that lack nothing there.
-    if (shortage <= 0 || TotalDeficit(ledger, gpu, active) == 0) continue;
+    if (shortage <= 0) continue;
     const Bytes granule = card->Granule();
     for (Job* job : ledger.EvictionCandidates(gpu)) {
       if (shortage <= 0) break;
@@ -219,15 +221,17 @@ bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
         const Bytes max_bytes = std::min(evictable - holding->second.evict_left, left);
         if (max_bytes == 0) continue;
         const Bytes wanted = std::min(max_bytes, RoundUp(static_cast<Bytes>(shortage), granule));
-        const Bytes bytes = Ledger::EvictableWithin(client, wanted, EvictLeft(client) + planned[id],
-                                                    granule, host_left);
-        planned[id] += bytes;
+        const bool several = client.gpus.size() > 1;
+        const Bytes already = EvictLeft(client) + (several ? planned[id] : 0);
+        const Bytes bytes = Ledger::EvictableWithin(client, wanted, already, granule, host_left);
+        if (several) planned[id] += bytes;
         left -= std::min(left, bytes);
         shortage -= static_cast<std::int64_t>(bytes);
       }
     }
+    if (shortage <= 0) continue;
     // Contexts leave a crowded GPU only.
-    if (shortage > 0 && !card->crowded) return false;
+    if (!card->crowded) return false;
     for (const Job* job : ledger.EvictionOrder(gpu)) {
       if (shortage <= 0) break;
       if (active.contains(job->id)) continue;

@@ -129,17 +129,19 @@ Priority EffectivePriority(Ledger& ledger, const Job& job) {
 }
 
 Time YieldsAt(Ledger& ledger, const Job& job, const Job& other) {
-  const bool preempts = !other.policy.interactive && job.policy.priority >= other.policy.priority &&
-                        MayPreempt(ledger, job);
+  // As in the order of waiting jobs, or one that has its turn first would lose it to the next.
+  const Priority priority = EffectivePriority(ledger, other);
+  const bool preempts =
+      !other.policy.interactive && job.policy.priority >= priority && MayPreempt(ledger, job);
   const Time end = ClosableAt(ledger, other);
   if (other.phase == Phase::kRunning && (other.Holds() || other.AllIdle())) return end;
   if (preempts) return std::max(ledger.now, other.closable_at);
-  if (job.policy.priority > other.policy.priority) {
+  if (job.policy.priority > priority) {
     return std::min(end,
                     std::max(other.slice_start + ledger.config.slice_floor, other.closable_at));
   }
   const Time overdue = job.waiting_since.value_or(ledger.now) + ledger.config.max_wait;
-  if (job.policy.priority < other.policy.priority) return std::max(end, overdue);
+  if (job.policy.priority < priority) return std::max(end, overdue);
   // Not from now on, or it would be rounded anew at each event.
   const Time since = other.in_turn ? other.served_until : ledger.now;
   const Time ahead = job.Vruntime(ledger.now) - other.vruntime;

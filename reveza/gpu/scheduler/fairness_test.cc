@@ -155,6 +155,24 @@ TEST(Fairness, LowPriorityEntersAfterMaxWait) {
   EXPECT_LT(RanOf(script, 2), seconds(10));
 }
 
+// Two that wait for the same gate to close must not take the turn from each other for ever.
+TEST(Fairness, LowPriorityKeepsItsTurnAfterMaxWait) {
+  for (const bool interactive : {false, true}) {
+    Script script;
+    AddBusy(script, 1);
+    AddBusy(script, 2, {.priority = Priority::kLow});
+    script.Wait(Script::DefaultConfig().max_wait - milliseconds(100));
+    script.hold_gates = true;
+    AddBusy(script, 3, {.interactive = interactive});
+    ASSERT_TRUE(script.IsClosing(1));
+    script.Wait(milliseconds(200));
+    EXPECT_LT(script.scheduler().Passes(), Scheduler::kMaxPasses);
+    script.CloseHeldGate(1);
+    EXPECT_TRUE(script.Open(2));
+    EXPECT_FALSE(script.Open(3));
+  }
+}
+
 TEST(Fairness, GrowthOfLowerPriorityClosesNoHigherOne) {
   Script script;
   AddBusy(script, 1, {.priority = Priority::kLow}, 7 * kGiB);
@@ -318,6 +336,45 @@ TEST_F(InteractiveTest, DoesNotPreemptAHigherPriority) {
   script_.SetPolicy(1, {.priority = Priority::kHigh});
   script_.Wait(milliseconds(1));
   EXPECT_FALSE(Work());
+}
+
+// Its memory is there, but is being evicted since it was paused: that it enters is no decision. Who
+// waits for it is known at once all the same.
+TEST(Fairness, JobThatEntersWithoutADecisionIsInTheWayOfOthers) {
+  Script script;
+  AddBusy(script, 1, {.priority = Priority::kLow}, 5 * kGiB);
+  AddBusy(script, 2, {}, 9 * kGiB);
+  script.Wait(seconds(1));
+  script.hold_evictions = true;
+  script.SetPolicy(1, {.priority = Priority::kLow, .paused = true});
+  ASSERT_TRUE(script.IsEvicting(1));
+  script.Want(1);
+  AddBusy(script, 3, {}, 14 * kGiB);
+  EXPECT_EQ(script.JobOf(3).blocked_by, 2u);
+  script.scheduler().SetPolicy(script.now(), 1, {.priority = Priority::kLow});
+  EXPECT_TRUE(script.scheduler().TakeDecisions().empty());
+  EXPECT_EQ(script.JobOf(1).state, JobState::kEntering);
+  EXPECT_EQ(script.JobOf(3).blocked_by, 1u);
+}
+
+// It is no decision that an entry ends, but the job waits again, and why is known at once.
+TEST(Fairness, JobWhoseEntryEndsForAHigherPriorityWaits) {
+  Script script;
+  AddBusy(script, 1, {}, 9 * kGiB);
+  script.AddClient(2, 5 * kGiB);
+  script.hold_swap_ins = true;
+  script.Want(2);
+  ASSERT_EQ(script.JobOf(2).state, JobState::kEntering);
+  script.hold_gates = true;
+  script.SetPolicy(1, {.paused = true});
+  ASSERT_TRUE(script.IsClosing(1));
+  script.AddClient(3, kBig);
+  script.SetPolicy(3, {.priority = Priority::kHigh});
+  script.Wait(seconds(1));
+  script.scheduler().GateRequested(script.now(), 3);
+  EXPECT_TRUE(script.scheduler().TakeDecisions().empty());
+  EXPECT_EQ(script.JobOf(2).state, JobState::kWaiting);
+  EXPECT_EQ(script.JobOf(2).why, WaitReason::kTurn);
 }
 
 TEST_F(InteractiveTest, IsEvictedLast) {

@@ -51,6 +51,10 @@ class FlatMap {
   }
   template <typename Self>
   static auto Find(Self& self, const Key& key) {
+    // Most keys are numbers without gaps, from 0 on.
+    if (key < self.elements_.size() && self.elements_[key].first == key) {
+      return self.elements_.begin() + static_cast<std::ptrdiff_t>(key);
+    }
     const auto place = LowerBound(self, key);
     return place != self.end() && place->first == key ? place : self.end();
   }

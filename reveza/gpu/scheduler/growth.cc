@@ -110,7 +110,7 @@ bool CanApprove(const Ledger& ledger, const PendingGrowth& growth) {
 bool CouldReturn(Ledger& ledger, PendingGrowth& growth) {
   const Job& job = ledger.jobs.at(growth.job);
   growth.approved = true;
-  const bool could = ledger.CanRunAlone(job) && EvictionsSuffice(ledger, JobSet{job.id});
+  const bool could = ledger.CanRunAlone(job) && EvictionsSuffice(ledger, JobSet(job));
   growth.approved = false;
   return could;
 }

@@ -170,6 +170,32 @@ TEST(Growth, IsRefusedForLongLivedExternalProcess) {
   EXPECT_EQ(script.AnswerTo(8), Growth::kRefused);
 }
 
+// The only job that waits is queued, and parked: no pass looks at it.
+TEST(Growth, OverdueClosesItsJobForAQueuedOne) {
+  Config config = Script::DefaultConfig();
+  config.host_budget = 1024 * kGiB;
+  config.max_wait = seconds(1);
+  config.slice_ceiling = config.slice_floor;
+  Script script(config);
+  for (const ClientId client : {1, 2}) {
+    script.Join(client, 1);
+    script.MakeContext(client);
+    script.Allocate(client, 4 * kGiB);
+    script.Want(client);
+  }
+  ASSERT_TRUE(script.Open(1) && script.Open(2));
+  script.AddClient(3, 12 * kGiB);  // its context leaves no room for the growth
+  script.Grow(1, 7, 7 * kGiB);
+  script.Wait(milliseconds(900));
+  script.Want(3);
+  ASSERT_EQ(script.JobOf(3).state, JobState::kQueued);
+  script.hold_gates = true;
+  script.Wait(milliseconds(99));
+  EXPECT_FALSE(script.IsClosing(1));
+  script.Wait(milliseconds(2));
+  EXPECT_TRUE(script.IsClosing(1));
+}
+
 // They would otherwise be refused for each other's pinned memory; here the external process is part
 // of the cause.
 TEST(Growth, DeadlockIsNotBrokenWhileExternalProcessMayExit) {

@@ -67,8 +67,10 @@ Bytes Ledger::Fixed(const Client& client, GpuId gpu) const {
   const Holding& holding = client.On(gpu);
   if (client.unresponsive) return holding.credit;
   if (client.contexts == Contexts::kAway) return 0;
-  const auto card = gpus.find(gpu);
-  if (card != gpus.end() && card->second.crowded && HasMovableContexts(client)) return 0;
+  if (client.movable_contexts) {
+    const auto card = gpus.find(gpu);
+    if (card != gpus.end() && card->second.crowded && HasMovableContexts(client)) return 0;
+  }
   return holding.footprint.Fixed() + holding.context_credit + holding.pinned_in_flight;
 }
 

@@ -6,9 +6,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <list>
 #include <map>
 #include <optional>
@@ -22,30 +22,52 @@
 
 namespace reveza::scheduler {
 
-// A sorted set. Most have a few members and are copied often: one allocation each.
+// A set of jobs, by number. Most have a few members and are copied often, so these are stored in
+// place.
 class JobSet {
  public:
   JobSet() = default;
-  JobSet(std::initializer_list<JobId> ids) {
-    for (const JobId id : ids) insert(id);
-  }
+  explicit JobSet(const Job& job) { insert(job); }
 
-  void insert(JobId id) {
-    const auto place = std::ranges::lower_bound(ids_, id);
-    if (place == ids_.end() || *place != id) ids_.insert(place, id);
+  void insert(const Job& job) {
+    const std::size_t place = Place(job.id);
+    if (place < size_ && begin()[place]->id == job.id) return;
+    if (size_ == few_.size()) many_.assign(few_.begin(), few_.end());
+    if (size_ >= few_.size()) {
+      many_.insert(many_.begin() + static_cast<std::ptrdiff_t>(place), &job);
+    } else {
+      std::copy_backward(few_.begin() + place, few_.begin() + size_, few_.begin() + size_ + 1);
+      few_[place] = &job;
+    }
+    ++size_;
   }
-  void erase(JobId id) {
-    const auto place = std::ranges::lower_bound(ids_, id);
-    if (place != ids_.end() && *place == id) ids_.erase(place);
+  void erase(const Job& job) {
+    const std::size_t place = Place(job.id);
+    if (place == size_ || begin()[place]->id != job.id) return;
+    const Job** first = size_ > few_.size() ? many_.data() : few_.data();
+    std::copy(first + place + 1, first + size_, first + place);
+    if (--size_ == few_.size()) std::copy_n(first, size_, few_.begin());
+    if (size_ > few_.size()) many_.pop_back();
   }
-  bool contains(JobId id) const { return std::ranges::binary_search(ids_, id); }
-  bool empty() const { return ids_.empty(); }
-  std::size_t size() const { return ids_.size(); }
-  auto begin() const { return ids_.begin(); }
-  auto end() const { return ids_.end(); }
+  bool contains(JobId id) const {
+    const std::size_t place = Place(id);
+    return place < size_ && begin()[place]->id == id;
+  }
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  const Job* const* begin() const { return size_ > few_.size() ? many_.data() : few_.data(); }
+  const Job* const* end() const { return begin() + size_; }
 
  private:
-  std::vector<JobId> ids_;
+  // Returns the index of the first whose number is not less than `id`.
+  std::size_t Place(JobId id) const {
+    const auto place = std::ranges::lower_bound(begin(), end(), id, {}, &Job::id);
+    return static_cast<std::size_t>(place - begin());
+  }
+
+  std::size_t size_ = 0;
+  std::array<const Job*, 8> few_{};
+  std::vector<const Job*> many_;  // all of them, if they are more
 };
 
 class Ledger {
@@ -65,9 +87,8 @@ class Ledger {
   void ForEachOf(const JobSet& set, GpuId gpu, Visit visit) const {
     const std::vector<Job*>& here = gpus.at(gpu).jobs;
     if (set.size() < here.size()) {
-      for (const JobId id : set) {
-        const auto job = jobs.find(id);
-        if (job != jobs.end() && job->second.Uses(gpu)) visit(job->second);
+      for (const Job* job : set) {
+        if (job->Uses(gpu)) visit(*job);
       }
       return;
     }
@@ -225,7 +246,7 @@ class Ledger {
   JobSet JobsWith(Predicate predicate) const {
     JobSet set;
     for (const Job* job : scope.jobs) {
-      if (predicate(*job)) set.insert(job->id);
+      if (predicate(*job)) set.insert(*job);
     }
     return set;
   }
@@ -238,6 +259,7 @@ class Ledger {
   static std::vector<Job*> SortedBy(const std::vector<Job*>& jobs, Key key, Predicate predicate) {
     using Position = std::pair<std::decay_t<std::invoke_result_t<Key, const Job&>>, JobId>;
     std::vector<std::pair<Position, Job*>> sorted;
+    sorted.reserve(jobs.size());
     for (Job* job : jobs) {
       if (predicate(*job)) sorted.emplace_back(Position(std::invoke(key, *job), job->id), job);
     }
@@ -325,6 +347,7 @@ class Ledger {
   std::size_t evicting = 0;         // GPUs with evictions in progress
   bool deadlocks_unseen = false;    // there were evictions, during which no deadlock is broken
   std::size_t considered = 0;       // jobs, by the last event
+  int passes = 0;                   // of the last event
   std::size_t overfull = 0;         // GPUs on which not all jobs fit together
   bool arenas_sent = false;         // to all clients, as far as they needed one then
 

@@ -2,10 +2,40 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <vector>
+
 #include "reveza/gpu/scheduler/scope.h"
 
 namespace reveza::scheduler {
 namespace ledger_test {
+
+// With more members than are stored in place, and fewer again.
+TEST(JobSetTest, IsSortedAndUnique) {
+  std::vector<Job> jobs(20);
+  for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].id = i;
+  JobSet set;
+  std::set<JobId> expected;
+  const auto verify = [&] {
+    ASSERT_EQ(set.size(), expected.size());
+    EXPECT_TRUE(std::ranges::equal(set, expected, {}, &Job::id));
+    for (const Job& job : jobs) EXPECT_EQ(set.contains(job.id), expected.contains(job.id));
+    EXPECT_EQ(set.empty(), expected.empty());
+  };
+  for (std::size_t step = 0; step < 40; ++step) {
+    set.insert(jobs[step * 7 % 20]);
+    expected.insert(step * 7 % 20);
+    verify();
+  }
+  for (std::size_t step = 0; step < 40; ++step) {
+    set.erase(jobs[step * 3 % 20]);
+    expected.erase(step * 3 % 20);
+    verify();
+    const JobSet copy = set;
+    EXPECT_TRUE(std::ranges::equal(copy, set));
+  }
+}
 
 class LedgerTest : public testing::Test {
  protected:
@@ -57,11 +87,13 @@ TEST_F(LedgerTest, FixedMemoryIsNotEvictable) {
 
 TEST_F(LedgerTest, DemandIsEntryNeedOfActiveJobsPlusFixedMemoryOfOthers) {
   EXPECT_EQ(ledger_.Demand(0, {}), 90u);
-  EXPECT_EQ(ledger_.Demand(0, {1}), 490u);
-  EXPECT_EQ(ledger_.Demand(0, {1, 2}), 990u);
-  EXPECT_TRUE(ledger_.Fits(0, {1, 2}));
+  JobSet active(ledger_.jobs[1]);
+  EXPECT_EQ(ledger_.Demand(0, active), 490u);
+  active.insert(ledger_.jobs[2]);
+  EXPECT_EQ(ledger_.Demand(0, active), 990u);
+  EXPECT_TRUE(ledger_.Fits(0, active));
   ledger_.gpus[0].external = 11;
-  EXPECT_FALSE(ledger_.Fits(0, {1, 2}));
+  EXPECT_FALSE(ledger_.Fits(0, active));
   EXPECT_TRUE(ledger_.CanRunAlone(ledger_.jobs[1]));
   ledger_.gpus[0].external = 600;
   EXPECT_FALSE(ledger_.CanRunAlone(ledger_.jobs[1]));

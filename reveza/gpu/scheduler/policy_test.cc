@@ -284,6 +284,21 @@ TEST(Limit, OfLessThanAContextIsRefused) {
   EXPECT_TRUE(script.All<AdmitContext>().empty());
 }
 
+TEST(Limit, AllContextsBeyondItAreRefusedAtOnce) {
+  Script script;
+  script.Join(1, 1);
+  script.scheduler().ContextRequested(script.now(), 1, Script::kGpu);  // the others wait for it
+  for (ClientId client = 2; client < 20; ++client) {
+    script.Join(client, client);
+    script.SetPolicy(client, {.limit = kMiB});
+    script.scheduler().ContextRequested(script.now(), client, Script::kGpu);
+  }
+  script.scheduler().ContextCreated(script.now(), 1, Script::kGpu, 512 * kMiB);
+  EXPECT_LE(script.scheduler().Passes(), 2);
+  script.DeliverDecisions();
+  EXPECT_EQ(script.All<RefuseContext>().size(), 18u);
+}
+
 // Adds clients 1 and 2, each a job of one account that may have 6 GiB, and client 3 of another.
 void AddAccounts(Script& script) {
   for (const ClientId client : {1, 2, 3}) {

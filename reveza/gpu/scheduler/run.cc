@@ -9,9 +9,6 @@
 namespace reveza::scheduler {
 namespace {
 
-// A pass may enable another (a job that enters may then grow), but only a few times.
-constexpr int kMaxPasses = 8;
-
 void RestoreLimits(Ledger& ledger) {
   ledger.wake.reset();
   ledger.due.reset();
@@ -90,7 +87,10 @@ bool SendHints(Ledger& ledger) {
 void RunPasses(Ledger& ledger) {
   BeginScope(ledger);
   bool changed = true;
-  for (int pass = 0; pass < kMaxPasses && changed; ++pass) changed = RunPass(ledger);
+  ledger.passes = 0;
+  for (; ledger.passes < Scheduler::kMaxPasses && changed; ++ledger.passes) {
+    changed = RunPass(ledger);
+  }
   changed = SendHints(ledger) || changed;
   EndScope(ledger, !changed, [](Ledger& group) {
     RunPass(group);

@@ -301,6 +301,10 @@ class Ledger;
 
 class Scheduler {
  public:
+  // A pass may enable another (a job that enters may then grow), but only a few times. No event is
+  // known that comes so far: it would mean that rules contradict each other.
+  static constexpr int kMaxPasses = 8;
+
   explicit Scheduler(Config config);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
@@ -385,6 +389,8 @@ class Scheduler {
   Bytes HostReserved() const;
   // Returns how many jobs the last event made the scheduler look at: what it cost.
   std::size_t JobsConsidered() const;
+  // Returns how often the last event ran the passes; kMaxPasses if they did not settle before.
+  int Passes() const;
 
  private:
   std::unique_ptr<Ledger> ledger_;

@@ -195,6 +195,18 @@ TEST(Scope, LargerGranulesNeedMoreHostMemory) {
   EXPECT_EQ(CostOfEvent(script, 1), 40u);
 }
 
+TEST(Scope, LargerGranulesMakeTheSameEventConcernEverything) {
+  Config config = AmpleHost();
+  config.host_budget = 260 * kGiB;
+  Script script(config);
+  script.SetBudget(1, 16 * kGiB);
+  AddJobs(script, 1, 5);
+  AddJobs(script, 6, 10, 1);
+  EXPECT_EQ(CostOfEvent(script, 1), 5u);
+  script.scheduler().SetGpu(script.now(), Script::kGpu, {16 * kGiB, 16 * kGiB, 4 * kGiB});
+  EXPECT_EQ(script.scheduler().JobsConsidered(), 10u);
+}
+
 TEST(Scope, QuotasMakeAnEventConcernEverything) {
   Script script(AmpleHost());
   script.SetBudget(1, 16 * kGiB);
@@ -204,6 +216,33 @@ TEST(Scope, QuotasMakeAnEventConcernEverything) {
   EXPECT_EQ(CostOfEvent(script, 1), 5u);
   script.SetAccount(1, 7, {.weight = 2});
   EXPECT_EQ(CostOfEvent(script, 1), 10u);
+}
+
+// A context that waits counts for contention once it is overdue. That needs no wake-up, but the
+// next event tells the job in its way, whatever it concerns.
+TEST(Scope, EventConcernsAlsoGroupsThatAreDue) {
+  Config config = AmpleHost();
+  config.max_wait = seconds(5);
+  Script script(config);
+  script.SetBudget(1, 16 * kGiB);
+  AddJobs(script, 1, 1, 1);
+  script.AddClient(2, 15 * kGiB, Script::kGpu, kMiB);  // idle; leaves no room for contexts
+  AddJobs(script, 3, 3);
+  script.AddClient(4, 16 * kGiB, Script::kGpu, 600 * kMiB);
+  script.Join(5, 5);
+  script.scheduler().ContextRequested(script.now(), 5, Script::kGpu);
+  script.Join(6, 4);  // of a job that cannot fit: is admitted all the same, and does not finish
+  script.scheduler().ContextRequested(script.now(), 6, Script::kGpu);
+  script.DeliverDecisions();
+  ASSERT_EQ(script.JobOf(5).why, WaitReason::kContext);
+  ASSERT_TRUE(script.Open(3));
+  const std::size_t told = script.All<SetContention>().size();
+  script.Wait(seconds(6));
+  EXPECT_EQ(script.All<SetContention>().size(), told);
+  CostOfEvent(script, 1, 1);
+  ASSERT_EQ(script.All<SetContention>().size(), told + 1);
+  EXPECT_EQ(script.All<SetContention>().back().client, 3u);
+  EXPECT_TRUE(script.All<SetContention>().back().waiting);
 }
 
 TEST(Scope, WaitsOfParkedJobsAreCounted) {

@@ -101,7 +101,13 @@ bool Ledger::FitsAllGpusOf(const Job& job, const JobSet& active) const {
   return std::ranges::all_of(job.uses, [&](GpuId gpu) { return Fits(gpu, active); });
 }
 
-bool Ledger::CanRunAlone(const Job& job) const { return FitsAllGpusOf(job, JobSet{job.id}); }
+bool Ledger::CanRunAlone(const Job& job) const {
+  return std::ranges::all_of(job.uses, [&](GpuId gpu) {
+    const Bytes demand =
+        FixedOfAll(gpu) + EntryNeed(job, gpu) - Fixed(job, gpu) + ApprovedContext(gpu);
+    return demand <= gpus.at(gpu).Limit();
+  });
+}
 
 Bytes Ledger::OutstandingCredit(GpuId gpu) const {
   return Memoized(&Memo::credit, gpu, [&] {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <tuple>
+#include <vector>
 
 #include "reveza/gpu/scheduler/passes.h"
 #include "reveza/gpu/scheduler/scope.h"
@@ -13,18 +15,22 @@ struct Blocked {
   JobSet closing;  // jobs to close for it then
 };
 
-JobSet With(JobSet set, JobId id) {
-  set.insert(id);
+// The end of the turn of an active job, whether it is not idle, when its turn began, its number.
+using EndOrder = std::tuple<Time, bool, Time, JobId>;
+using Candidate = std::pair<EndOrder, const Job*>;
+
+JobSet With(JobSet set, const Job& job) {
+  set.insert(job);
   return set;
 }
 
 JobSet Without(JobSet set, const JobSet& removed) {
-  for (const JobId id : removed) set.erase(id);
+  for (const Job* job : removed) set.erase(*job);
   return set;
 }
 
 bool FitsAfterEvictions(Ledger& ledger, const Job& job, const JobSet& active) {
-  const JobSet with = With(active, job.id);
+  const JobSet with = With(active, job);
   return ledger.FitsAllGpusOf(job, with) && EvictionsSuffice(ledger, with);
 }
 
@@ -113,15 +119,15 @@ class TurnScheduler {
       }
       if (!FindVictims(job, closing)) return false;
     }
-    if (closing.empty() && WouldThrash(job)) return false;
     if (!MayRun(job)) {
       const auto first = std::ranges::find_if(
           blocked_, [&](const Blocked& older) { return job.SharesGpuWith(*older.job); });
       SetReason(job, WaitReason::kTurn, first->job->id);
       return false;
     }
-    for (const JobId id : closing) {
-      Job& other = ledger_.jobs.at(id);
+    if (closing.empty() && WouldThrash(job)) return false;
+    for (const Job* one : closing) {
+      Job& other = ledger_.jobs.at(one->id);
       if (!other.AllIdle() && other.in_turn && ledger_.now < ClosableAt(ledger_, other)) {
         if (MayPreempt(ledger_, job)) {
           SettleTokens(ledger_, job);
@@ -131,11 +137,11 @@ class TurnScheduler {
       }
       Leave(ledger_, other);
       frozen_.Refresh();
-      active_.erase(id);
+      active_.erase(other);
       job.preempted_others = true;
       if (!job.handover_started) job.handover_started = ledger_.now;
     }
-    active_.insert(job.id);
+    active_.insert(job);
     EnterOrAwaitLeaving(job);
     return true;
   }
@@ -144,12 +150,12 @@ class TurnScheduler {
   void EnterOrAwaitLeaving(Job& job) {
     const JobSet leaving = ledger_.LeavingJobs(job);
     JobSet all = active_;
-    for (const JobId id : leaving) all.insert(id);
+    for (const Job* one : leaving) all.insert(*one);
     if (leaving.empty() || FitsAfterEvictions(ledger_, job, all)) {
       Enter(ledger_, job);
       return;
     }
-    SetReason(job, WaitReason::kTurn, *leaving.begin());
+    SetReason(job, WaitReason::kTurn, (*leaving.begin())->id);
   }
 
   // Returns whether memory evicted for this job would probably have to return soon, because a
@@ -159,8 +165,8 @@ class TurnScheduler {
   bool WouldThrash(Job& job) {
     if (job.preempted_others || FitsWithoutMoving(job) || MayPreempt(ledger_, job)) return false;
     const Time turn = ShortestUsefulTurn(ledger_, job);
-    for (const JobId id : active_) {
-      const Job& other = ledger_.jobs.at(id);
+    for (const Job* one : active_) {
+      const Job& other = *one;
       if (!job.SharesGpuWith(other)) continue;
       const Time steady = other.Ran(ledger_.now) - other.ran_at_peak;
       const Time end = End(job, other);
@@ -169,7 +175,7 @@ class TurnScheduler {
       const Time expected = std::min(end, job.held_back_since.value_or(ledger_.now) + turn);
       if (ledger_.Reached(expected)) return false;
       ledger_.WakeAt(ledger_.now + turn - steady);
-      SetReason(job, WaitReason::kTurn, id);
+      SetReason(job, WaitReason::kTurn, other.id);
       blocked_.push_back(Blocked{&job, expected, {}});
       return true;
     }
@@ -179,77 +185,78 @@ class TurnScheduler {
   // Finds a small set of jobs whose slice has expired and without which `job` fits. Otherwise sets
   // the wait reason and records the job as blocked.
   bool FindVictims(Job& job, JobSet& closing) {
-    std::vector<const Job*> candidates;
     bool undrainable = false;
     JobId undrainable_job = 0;
-    for (const JobId id : active_) {
-      const Job& other = ledger_.jobs.at(id);
+    for (const Job* one : active_) {
+      const Job& other = *one;
       if (!job.SharesGpuWith(other)) continue;
-      candidates.push_back(&other);
       ledger_.DueAt(other.closable_at);
       if (other.closable_at > ledger_.now && !undrainable) {
         undrainable = true;
-        undrainable_job = id;
+        undrainable_job = other.id;
       }
     }
-    SortByEnd(job, candidates);
 
     JobSet removed;
-    for (const Job* other : candidates) {
-      removed.insert(other->id);
+    const std::vector<Candidate> candidates = CandidatesByEnd(job);
+    for (const auto& [order, other] : candidates) {
+      removed.insert(*other);
       if (!FitsAfterEvictions(ledger_, job, Without(active_, removed))) continue;
       removed = MinimizeVictims(job, removed);
-      const Time end = LatestEnd(job, removed);
+      const Time end = LatestEnd(candidates, removed);
       if (end <= ledger_.now) {
         closing = removed;
         return true;
       }
       ledger_.WakeAt(end);
-      for (const JobId id : removed) {
-        Time& closes_at = ledger_.jobs.at(id).closes_at;
+      for (const Job* one : removed) {
+        Time& closes_at = ledger_.jobs.at(one->id).closes_at;
         closes_at = std::min(closes_at, end);
       }
       SetReason(job, undrainable ? WaitReason::kUnpreemptible : WaitReason::kTurn,
-                undrainable ? undrainable_job : *removed.begin());
+                undrainable ? undrainable_job : (*removed.begin())->id);
       blocked_.push_back(Blocked{&job, end, removed});
       return false;
     }
     const JobSet rest = Without(active_, removed);
-    const bool fits = ledger_.FitsAllGpusOf(job, With(rest, job.id));
+    const bool fits = ledger_.FitsAllGpusOf(job, With(rest, job));
     SetReason(job, fits ? WaitReason::kHostMemory : WaitReason::kTurn,
               fits ? 0 : FirstBeside(job, rest));
     blocked_.push_back(Blocked{&job, Time::max(), {}});
     return false;
   }
 
-  // Sorts jobs by the end of their turn for `job`, idle ones first where it is the same.
-  void SortByEnd(const Job& job, std::vector<const Job*>& others) {
-    std::vector<std::pair<std::tuple<Time, bool, Time, JobId>, const Job*>> sorted;
-    for (const Job* other : others) {
+  // Returns the active jobs beside `job` by the end of their turn for it, idle ones first where
+  // that is the same.
+  std::vector<Candidate> CandidatesByEnd(const Job& job) {
+    std::vector<Candidate> sorted;
+    sorted.reserve(active_.size());
+    for (const Job* other : active_) {
+      if (!job.SharesGpuWith(*other)) continue;
       sorted.emplace_back(
-          std::tuple(End(job, *other), !other->AllIdle(), other->turn_start, other->id), other);
+          EndOrder(End(job, *other), !other->AllIdle(), other->turn_start, other->id), other);
     }
     std::ranges::sort(sorted);
-    for (std::size_t i = 0; i < sorted.size(); ++i) others[i] = sorted[i].second;
     // The end of those that enter moves on, beyond that of others.
-    for (const Job* one : others) {
+    for (const auto& [order, one] : sorted) {
       if (one->phase == Phase::kRunning) continue;
-      const Time distance = End(job, *one) - ledger_.now;
-      for (const Job* other : others) {
-        const Time end = End(job, *other);
+      const Time distance = std::get<0>(order) - ledger_.now;
+      for (const auto& [other_order, other] : sorted) {
+        const Time end = std::get<0>(other_order);
         const bool is_fixed = other->phase == Phase::kRunning || end == other->closable_at;
         if (other == one || !is_fixed) continue;
         ledger_.DueAt(end - distance);
         ledger_.DueAt(end - distance + Time(1));
       }
     }
+    return sorted;
   }
 
   // Returns the first of the jobs that shares a GPU with `job`, or 0.
   JobId FirstBeside(const Job& job, const JobSet& others) const {
-    const auto first = std::ranges::find_if(
-        others, [&](JobId id) { return job.SharesGpuWith(ledger_.jobs.at(id)); });
-    return first == others.end() ? 0 : *first;
+    const auto first =
+        std::ranges::find_if(others, [&](const Job* other) { return job.SharesGpuWith(*other); });
+    return first == others.end() ? 0 : (*first)->id;
   }
 
   // Returns when the turn of the active `other` may end for `job`, at the earliest now.
@@ -263,22 +270,24 @@ class TurnScheduler {
     return std::max(ledger_.now + HandoverCost(ledger_, other) + turn, other.closable_at);
   }
 
-  Time LatestEnd(const Job& job, const JobSet& others) {
+  Time LatestEnd(const std::vector<Candidate>& candidates, const JobSet& closing) const {
     Time latest = ledger_.now;
-    for (const JobId id : others) latest = std::max(latest, End(job, ledger_.jobs.at(id)));
+    for (const auto& [order, other] : candidates) {
+      if (closing.contains(other->id)) latest = std::max(latest, std::get<0>(order));
+    }
     return latest;
   }
 
   // Removes jobs that need not close from `removed`, those that have run least first.
   JobSet MinimizeVictims(const Job& job, JobSet removed) {
-    std::vector<const Job*> order;
-    for (const JobId id : removed) order.push_back(&ledger_.jobs.at(id));
+    if (removed.size() == 1) return removed;  // it does not fit without
+    std::vector<const Job*> order(removed.begin(), removed.end());
     std::ranges::sort(order, {}, [](const Job* one) {
       return std::make_tuple(one->AllIdle(), -one->turn_start.count(), one->id);
     });
     for (const Job* other : order) {
       JobSet fewer = removed;
-      fewer.erase(other->id);
+      fewer.erase(*other);
       if (FitsAfterEvictions(ledger_, job, Without(active_, fewer))) removed = fewer;
     }
     return removed;
@@ -288,8 +297,8 @@ class TurnScheduler {
     job.backfill_turn.reset();
     for (const Blocked& older : blocked_) {
       if (older.expected == Time::max() || !job.SharesGpuWith(*older.job)) continue;
-      JobSet then = With(Without(active_, older.closing), older.job->id);
-      if (ledger_.FitsAllGpusOf(*older.job, With(then, job.id))) continue;
+      JobSet then = With(Without(active_, older.closing), *older.job);
+      if (ledger_.FitsAllGpusOf(*older.job, With(then, job))) continue;
       const Time turn = ShortestUsefulTurn(ledger_, job);
       if (older.expected - ledger_.now < turn) return false;
       ledger_.DueAt(older.expected - turn + Time(1));
@@ -299,7 +308,7 @@ class TurnScheduler {
   }
 
   bool FitsWithoutMoving(const Job& job) const {
-    const JobSet with = With(active_, job.id);
+    const JobSet with = With(active_, job);
     if (!ledger_.FitsAllGpusOf(job, with)) return false;
     return std::ranges::all_of(job.uses, [&](GpuId gpu) {
       return static_cast<std::int64_t>(ledger_.Deficit(job, gpu)) <=

@@ -149,6 +149,8 @@ Bytes Scheduler::HostReserved() const { return ledger_->HostReserved(); }
 
 std::size_t Scheduler::JobsConsidered() const { return ledger_->considered; }
 
+int Scheduler::Passes() const { return ledger_->passes; }
+
 const char* ToText(Priority priority) {
   static constexpr const char* kTexts[] = {"low", "normal", "high"};
   return kTexts[static_cast<std::size_t>(priority)];

@@ -392,6 +392,7 @@ Outcome RunScenario(const Scenario& scenario) {
   outcome.all_finished = world.clients().empty();
   outcome.makespan = world.last_exit();
   outcome.events = world.events();
+  outcome.max_passes = world.max_passes();
   outcome.bytes_moved = world.bytes_moved();
   if (!outcome.all_finished || !outcome.failure.empty()) outcome.state = Describe(world);
   outcome.counters = world.checker().counters();

@@ -54,6 +54,7 @@ struct Outcome {
   bool all_finished = false;
   Time makespan{0};  // until the last client left
   std::uint64_t events = 0;
+  int max_passes = 0;  // of one event
   Bytes bytes_moved = 0;
   Checker::Counters counters;
 };

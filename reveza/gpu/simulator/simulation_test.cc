@@ -70,6 +70,20 @@ TEST(Simulation, WeightsDecideWhoIsFirst) {
   EXPECT_LT(result.jobs[1].ended + seconds(20), result.jobs[0].ended);
 }
 
+// A notebook beside two trainings that fill the card in turns.
+TEST(Simulation, InteractiveJobWaitsForATenthOfTheTime) {
+  const auto wait = [](const char* interactive) {
+    const std::string trainings = Job("train", "18GiB", "copies = 2\nkernel = '30ms'\n");
+    const std::string notebook = Job("notebook", "8GiB", "kernel = '10ms'\nbusy = '300ms'\n");
+    const auto result =
+        Simulate(World(trainings + notebook + "sleep = '12s'\ninteractive = " + interactive + "\n"),
+                 minutes(2), 1);
+    EXPECT_GE(result.jobs[2].waits.size(), 5u);
+    return result.jobs[2].WaitPercentile(0.99);
+  };
+  EXPECT_LE(wait("true") * 10, wait("false"));
+}
+
 TEST(Simulation, SpansCoverEachJobOfTheFirstNode) {
   const auto result =
       Simulate(World("nodes = 2\n" + Job("a", "14GiB", "copies = 4\n")), hours(1), 1);

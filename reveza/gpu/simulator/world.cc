@@ -119,6 +119,7 @@ void World::Dispatch(EventKind kind, const std::function<void(scheduler::Schedul
   ++events_;
   const auto wake = scheduler_->NextWakeup();
   event(*scheduler_, now_);
+  max_passes_ = std::max(max_passes_, scheduler_->Passes());
   const std::vector<scheduler::Decision> decisions = scheduler_->TakeDecisions();
   if (reference_) {
     event(*reference_, now_);

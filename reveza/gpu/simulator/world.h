@@ -108,6 +108,8 @@ class World {
   Client* Find(ClientId client);
   const std::map<ClientId, std::unique_ptr<Client>>& clients() const { return clients_; }
   std::uint64_t events() const { return events_; }
+  // Returns the most passes of one event.
+  int max_passes() const { return max_passes_; }
   Bytes bytes_moved() const { return bytes_moved_; }
 
  private:
@@ -157,6 +159,7 @@ class World {
   std::uint64_t next_order_ = 0;
   std::uint64_t next_client_ = 0;
   std::uint64_t events_ = 0;
+  int max_passes_ = 0;
   std::uint64_t tick_generation_ = 0;
   std::uint64_t daemon_generation_ = 0;
   Bytes bytes_moved_ = 0;
