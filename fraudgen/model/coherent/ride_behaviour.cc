@@ -32,6 +32,17 @@ int64_t SpeedAt(int64_t hour, Draws& draws) {
   return draws.Between(2'500, 3'500);
 }
 
+// Ends of trips that are at a street corner, in millionths.
+constexpr uint64_t kAtCorner = 30'000;
+// Rides by way of a stop or around a closed road, in millionths.
+constexpr uint64_t kDetours = 25'000;
+// Rides that wait at a door or in traffic, in millionths.
+constexpr uint64_t kHeldUp = 100'000;
+// Discounts that are those of a first ride, in millionths.
+constexpr uint64_t kFirstRides = 170'000;
+// Three-hour periods of a city with a match or a concert, in millionths.
+constexpr uint64_t kEvents = 25'000;
+
 bool IsAway(const Month& month, int64_t time) {
   return month.journey_begin != kNever && time >= month.journey_begin + Month::kFlight &&
          time < month.journey_end - Month::kFlight;
@@ -96,6 +107,14 @@ RidePlace RideBehaviour::Airport(uint32_t city) const {
   return {.place = place, .city = static_cast<uint16_t>(city), .kind = RidePlaceKind::kAirport};
 }
 
+void RideBehaviour::Hail(Draws& draws, RidePlace& place) {
+  constexpr int64_t kReach = 4'000;
+  if (!draws.Chance(kAtCorner)) return;
+  place.kind = RidePlaceKind::kStreet;
+  place.place.latitude += static_cast<int32_t>(draws.Between(-kReach, kReach));
+  place.place.longitude += static_cast<int32_t>(draws.Between(-kReach, kReach));
+}
+
 // To the airport, from the airport of the other city to the hotel, and back.
 bool RideBehaviour::JourneyTrip(const Person& person, const Month& month, uint32_t index,
                                 Draws& draws, Trip& trip) const {
@@ -134,7 +153,9 @@ Trip RideBehaviour::Errand(const Person& person, const Month& month, int64_t tim
   const uint32_t city = away ? month.journey_city : person.city;
   RidePlace base = {.place = world_->HomeAt(person, time), .city = person.city};
   if (away) base = Shop(person, city, RidePlaceKind::kHotel, city);
-  const RidePlace shop = Shop(person, city, RidePlaceKind::kShop, draws.Bits());
+  RidePlace shop = Shop(person, city, RidePlaceKind::kShop, draws.Bits());
+  Hail(draws, base);
+  Hail(draws, shop);
   if (draws.Chance(500'000)) return {.time = time, .from = base, .to = shop};
   return {.time = time, .from = shop, .to = base};
 }
@@ -160,7 +181,9 @@ Trip RideBehaviour::TripOf(const Person& person, const Month& month, const Slice
       time += draws.Between(17 * kHour, 20 * kHour);
       break;
     case Habit::kErrand:
-      time += draws.Between(9 * kHour, 21 * kHour);
+      // Some shops never close.
+      time +=
+          draws.Chance(60'000) ? draws.Between(0, kDay - 1) : draws.Between(9 * kHour, 21 * kHour);
       break;
     case Habit::kNight:
       back = draws.Chance(500'000);
@@ -190,11 +213,13 @@ Trip RideBehaviour::TripAt(const Person& person, const Month& month, int64_t tim
 
 Trip RideBehaviour::Usual(const Person& person, Habit habit, bool back, int64_t time,
                           Draws& draws) const {
-  const RidePlace home = {.place = world_->HomeAt(person, time), .city = person.city};
+  RidePlace home = {.place = world_->HomeAt(person, time), .city = person.city};
   RidePlace other = {.place = person.work, .city = person.city, .kind = RidePlaceKind::kWork};
   if (habit == Habit::kNight) {
     other = Shop(person, person.city, RidePlaceKind::kNightlife, draws.Bits());
   }
+  Hail(draws, home);
+  Hail(draws, other);
   const bool home_first = habit == Habit::kToWork || (habit == Habit::kNight && !back);
   return home_first ? Trip{.time = time, .from = home, .to = other}
                     : Trip{.time = time, .from = other, .to = home};
@@ -232,6 +257,7 @@ void RideBehaviour::SetConditions(Ride& ride) const {
   const Weekday weekday = WeekdayOf((ride.time - 5 * kHour) / kDay);
   const bool out = hour >= 21 || hour < 5;
   if (out && (weekday == Weekday::kFriday || weekday == Weekday::kSaturday)) thousandths += 250;
+  if (draws.Chance(kEvents)) thousandths += draws.Between(300, 1'400);
   ride.surge = std::clamp<int64_t>((thousandths + 5) / 10, 100, 300);
 }
 
@@ -239,16 +265,22 @@ void RideBehaviour::Drive(const Person& person, const Driver& driver, Draws& dra
                           Ride& ride) const {
   const int64_t crow = DistanceBetween(ride.from.place, ride.to.place);
   ride.route = std::max<int64_t>(100, crow * draws.Between(1'300, 1'500) / 1'000);
-  ride.distance = std::max<int64_t>(100, ride.route * draws.Between(960, 1'040) / 1'000);
+  const bool detour = draws.Chance(kDetours);
+  const int64_t driven = detour ? draws.Between(1'080, 1'900) : draws.Between(960, 1'040);
+  ride.distance = std::max<int64_t>(100, ride.route * driven / 1'000);
   const int64_t hour = ride.time % kDay / kHour;
-  ride.minutes = std::max<int64_t>(4, ride.route * 60 / SpeedAt(hour, draws));
+  ride.minutes =
+      std::max<int64_t>(4, (detour ? ride.distance : ride.route) * 60 / SpeedAt(hour, draws));
+  if (draws.Chance(kHeldUp)) ride.minutes += draws.Between(1, 8);
   ride.accepted_at = ride.time + draws.Between(10, 60) * kMicrosecondsPerSecond;
   ride.wait = draws.Between(2, 15);
   ride.category = CategoryFor(driver, draws.Bits());
   // Mostly the passenger's usual method.
   ride.payment = static_cast<uint8_t>(
       payments_.Of(draws.Chance(850'000) ? Mix(person.key ^ 0x70617973u) : draws.Bits()));
-  if (draws.Chance(60'000)) ride.discount = draws.Between(10, 30);
+  if (draws.Chance(60'000)) {
+    ride.discount = draws.Chance(kFirstRides) ? draws.Between(40, 90) : draws.Between(10, 30);
+  }
   if (draws.Chance(200'000)) ride.tip = draws.Between(10, 25);
   if (draws.Chance(40'000)) ride.split = static_cast<uint8_t>(draws.Between(1, 3));
   ride.paid = !draws.Chance(ride.split != 0 ? 60'000 : 4'000);

@@ -49,6 +49,8 @@ class RideBehaviour {
                    Trip& trip) const;
   RidePlace Shop(const Person& person, uint32_t city, RidePlaceKind kind, uint64_t bits) const;
   RidePlace Airport(uint32_t city) const;
+  // Moves an end of the trip to a corner nearby, in some cases.
+  static void Hail(Draws& draws, RidePlace& place);
   int64_t DayOf(Habit habit, const Slice& slice, Draws& draws) const;
 
   const World* world_;

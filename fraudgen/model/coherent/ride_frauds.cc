@@ -30,7 +30,7 @@ constexpr std::array<Pattern, kRideFraudTypes> kPatterns = {{
     {{3, 7}, {25, 90}, true, true, RideFraudRole::kBoth},            // GHOST_RIDE
     {{3, 6}, {60, 1'500}, true, false, RideFraudRole::kDriver},      // SURGE_ABUSE
     {{4, 8}, {1, 4}, true, false, RideFraudRole::kDriver},           // MULTI_ACCOUNT_DRIVER
-    {{4, 8}, {20, 60}, true, true, RideFraudRole::kBoth},            // RATING_FRAUD
+    {{4, 8}, {120, 1'400}, true, true, RideFraudRole::kBoth},        // RATING_FRAUD
     {{2, 5}, {900, 6'000}, false, true, RideFraudRole::kPassenger},  // SPLIT_FARE_FRAUD
 }};
 // Draws an hour of the day at which rides are common.
@@ -126,11 +126,14 @@ void RideFrauds::PlanEpisode(RideFraudType type, uint64_t rows, uint64_t number)
     RideFraudPlan plan = {.time = time, .key = draws.Bits(), .passenger = passenger, .type = type};
     if (people_[passenger].opened_at > time) plan.time = people_[passenger].opened_at;
     if (pattern.same_driver) plan.driver = driver;
-    if (type == RideFraudType::kPromoAbuse) {
+    if (type == RideFraudType::kPromoAbuse && world_->parameters().RevealsTrait(draws)) {
       plan.device = world_->FraudsterDevice(block_, kRideDevices + number);
     }
     plans_.push_back(plan);
-    time += draws.Between(pattern.gap) * kMinute;
+    // Some wait for the first ride to end.
+    const bool waits = overlaps && !world_->parameters().RevealsTrait(draws);
+    time += waits ? draws.Between(20 * kMinute, 2 * kHour)
+                  : draws.Between(pattern.gap.min * kMinute, pattern.gap.max * kMinute);
     // Two at a time, then the next day.
     if (overlaps && i % 2 == 1) time += draws.Between(5 * kHour, 30 * kHour);
     // Some pause for days.
@@ -146,7 +149,10 @@ void RideFrauds::ApplyTraits(const RideFraudPlan& plan, const Driver& driver, Ri
   ride.is_fraud = true;
   ride.fraud_type = plan.type;
   ride.fraud_role = PatternOf(plan.type).role;
-  ride.status = RideStatus::kCompleted;
+  // Passengers who see another car, or that it does not move, cancel.
+  const bool seen =
+      plan.type == RideFraudType::kGpsSpoofing || plan.type == RideFraudType::kMultiAccountDriver;
+  if (!seen) ride.status = RideStatus::kCompleted;
   switch (plan.type) {
     case RideFraudType::kGpsSpoofing:
       // Inflates the metered distance but not the duration.
@@ -163,7 +169,9 @@ void RideFrauds::ApplyTraits(const RideFraudPlan& plan, const Driver& driver, Ri
         ride.from = {.place = driver.home, .city = driver.city, .kind = RidePlaceKind::kStreet};
         ride.to = ride.from;
         ride.to.place.latitude += static_cast<int32_t>(draws.Between(-3'000, 3'000));
-        ride.route = 100;
+        ride.to.place.longitude += static_cast<int32_t>(draws.Between(-3'000, 3'000));
+        ride.route = ride.distance = 100;
+        ride.minutes = 4;
       }
       if (reveals_trait()) ride.wait = 2;
       if (reveals_trait()) ride.payment = draws.Chance(500'000) ? 0 : 4;
@@ -182,7 +190,7 @@ void RideFrauds::ApplyTraits(const RideFraudPlan& plan, const Driver& driver, Ri
     case RideFraudType::kRatingFraud:
       if (reveals_trait()) {
         ride.route = ride.distance = draws.Between(100, 200);
-        ride.minutes = draws.Between(4, 8);
+        ride.minutes = std::max<int64_t>(4, ride.route * 60 / draws.Between(1'500, 4'500));
       }
       ride.driver_rating = ride.passenger_rating = 5;
       ride.tip = 0;
