@@ -40,8 +40,16 @@ constexpr uint64_t kDetours = 25'000;
 constexpr uint64_t kHeldUp = 100'000;
 // Discounts that are those of a first ride, in millionths.
 constexpr uint64_t kFirstRides = 170'000;
+// Errands around the corner, in millionths.
+constexpr uint64_t kNearby = 60'000;
+// Errands whose next trip is the way back, in millionths.
+constexpr uint64_t kThereAndBack = 400'000;
 // Three-hour periods of a city with a match or a concert, in millionths.
 constexpr uint64_t kEvents = 25'000;
+
+bool IsErrand(const Trip& trip) {
+  return trip.from.kind == RidePlaceKind::kShop || trip.to.kind == RidePlaceKind::kShop;
+}
 
 bool IsAway(const Month& month, int64_t time) {
   return month.journey_begin != kNever && time >= month.journey_begin + Month::kFlight &&
@@ -49,6 +57,17 @@ bool IsAway(const Month& month, int64_t time) {
 }
 
 }  // namespace
+
+Place Near(Place place, int64_t reach, Draws& draws) {
+  place.latitude += static_cast<int32_t>(draws.Between(-reach, reach));
+  place.longitude += static_cast<int32_t>(draws.Between(-reach, reach));
+  return place;
+}
+
+int64_t RouteOf(const Ride& ride, Draws& draws) {
+  const int64_t crow = DistanceBetween(ride.from.place, ride.to.place);
+  return std::max<int64_t>(100, crow * draws.Between(1'300, 1'500) / 1'000);
+}
 
 uint32_t MonthlyRides(const Person& person) {
   const uint64_t bits = Mix(person.key ^ 0x7269646572u);
@@ -111,8 +130,7 @@ void RideBehaviour::Hail(Draws& draws, RidePlace& place) {
   constexpr int64_t kReach = 4'000;
   if (!draws.Chance(kAtCorner)) return;
   place.kind = RidePlaceKind::kStreet;
-  place.place.latitude += static_cast<int32_t>(draws.Between(-kReach, kReach));
-  place.place.longitude += static_cast<int32_t>(draws.Between(-kReach, kReach));
+  place.place = Near(place.place, kReach, draws);
 }
 
 // To the airport, from the airport of the other city to the hotel, and back.
@@ -154,14 +172,28 @@ Trip RideBehaviour::Errand(const Person& person, const Month& month, int64_t tim
   RidePlace base = {.place = world_->HomeAt(person, time), .city = person.city};
   if (away) base = Shop(person, city, RidePlaceKind::kHotel, city);
   RidePlace shop = Shop(person, city, RidePlaceKind::kShop, draws.Bits());
+  if (draws.Chance(kNearby)) shop.place = Near(base.place, kAroundTheCorner, draws);
   Hail(draws, base);
   Hail(draws, shop);
   if (draws.Chance(500'000)) return {.time = time, .from = base, .to = shop};
   return {.time = time, .from = shop, .to = base};
 }
 
+// Every other trip may be the way back of the one before.
 Trip RideBehaviour::TripOf(const Person& person, const Month& month, const Slice& slice,
                            uint32_t index) const {
+  if (index % 2 == 0 || index < kJourneyTrips) return FirstTripOf(person, month, slice, index);
+  Draws draws(Mix(Mix(month.key + index)) ^ static_cast<uint64_t>(Purpose::kRide));
+  const Trip there = FirstTripOf(person, month, slice, index - 1);
+  const Trip back = {.time = there.time + draws.Between(12 * kMinute, 100 * kMinute),
+                     .from = there.to,
+                     .to = there.from};
+  const bool returns = IsErrand(there) && draws.Chance(kThereAndBack);
+  return returns && back.time < slice.end() ? back : FirstTripOf(person, month, slice, index);
+}
+
+Trip RideBehaviour::FirstTripOf(const Person& person, const Month& month, const Slice& slice,
+                                uint32_t index) const {
   Draws draws(Mix(month.key + index) ^ static_cast<uint64_t>(Purpose::kRide));
   const int64_t earliest = std::max(slice.begin(), person.opened_at);
   Trip trip;
@@ -263,8 +295,7 @@ void RideBehaviour::SetConditions(Ride& ride) const {
 
 void RideBehaviour::Drive(const Person& person, const Driver& driver, Draws& draws,
                           Ride& ride) const {
-  const int64_t crow = DistanceBetween(ride.from.place, ride.to.place);
-  ride.route = std::max<int64_t>(100, crow * draws.Between(1'300, 1'500) / 1'000);
+  ride.route = RouteOf(ride, draws);
   const bool detour = draws.Chance(kDetours);
   const int64_t driven = detour ? draws.Between(1'080, 1'900) : draws.Between(960, 1'040);
   ride.distance = std::max<int64_t>(100, ride.route * driven / 1'000);
