@@ -239,7 +239,7 @@ TEST(CoherentRides, HonestPeopleRideAroundTheCornerAndBack) {
     before = time;
   }
   EXPECT_GT(soon[1], 20);
-  EXPECT_GT(soon[0] * 4, soon[1]);
+  EXPECT_GT(soon[0] * 3, soon[1]);
 }
 
 TEST(CoherentRides, DriversPersistAndDriveInTheirCity) {
