@@ -95,6 +95,8 @@ int WithPlace(const RunArguments& arguments, const std::string& place,
 int WithBucket(const Result<StoreAddress>& address,
                const std::function<int(const std::shared_ptr<Destination>&)>& use);
 int ShowSchema();
+// Lists the built-in scenarios, or prints the one of that name.
+int ShowScenarios(const std::string& name);
 int ShowVersion();
 
 // Exit statuses; see docs/errors.md.

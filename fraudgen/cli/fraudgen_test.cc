@@ -171,6 +171,27 @@ TEST_F(FraudgenTest, RejectsInvalidPartitions) {
               "not in order of time");
 }
 
+TEST_F(FraudgenTest, ListsAndPrintsScenarios) {
+  const Ran list = Fraudgen("scenarios");
+  EXPECT_EQ(list.status, kDone);
+  EXPECT_NE(list.output.find("CADEIA_DIVIDIDA"), std::string::npos);
+  const Ran one = Fraudgen("scenarios PHISHING");
+  EXPECT_EQ(one.status, kDone);
+  EXPECT_TRUE(one.output.starts_with("# ")) << one.output;
+  ExpectError("scenarios PHISCHING", kUsage, "did you mean 'PHISHING'?");
+}
+
+TEST_F(FraudgenTest, RejectsInvalidScenarios) {
+  place_.Write("mine.toml", "name = \"MINE\"\nweight = 3\namount = 100\nrows = [5, 2]\n");
+  ExpectError("--rows 5 --scenario mine.toml", kConfiguration, "mine.toml:4:8: rows: expected");
+  ExpectError("--rows 5 --scenario none.toml", kConfiguration,
+              "cannot read the scenario none.toml");
+  place_.Write("mine.toml", "name = \"MINE\"\nweight = 3\namount = 100\n");
+  ExpectError("--rows 5 --model classic --scenario mine.toml", kUsage, "requires --model coherent");
+  ExpectError("check data --scenario mine.toml", kUsage, "--scenario has no effect on check");
+  EXPECT_FALSE(Exists("output"));
+}
+
 TEST_F(FraudgenTest, RejectsInvalidShards) {
   ExpectError("--shard 4/3", kUsage,
               "--shard: '4/3': shard 4 of 3 does not exist; expected 1 to 3");

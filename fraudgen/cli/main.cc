@@ -65,6 +65,19 @@ std::expected<Settings, int> ReadSettings(const CommandLine& typed) {
       return Reported(ReportError(kConfiguration, added.error().message));
     }
   }
+  for (const std::string& file : typed.scenarios) {
+    const auto text = platform::ReadText(file);
+    if (!text) {
+      return Reported(
+          ReportError(kConfiguration,
+                      fmt::format("cannot read the scenario {0}; `fraudgen scenarios NAME > {0}` "
+                                  "prints one to start from",
+                                  file)));
+    }
+    if (auto added = builder.AddScenario(*text, file); !added) {
+      return Reported(ReportError(kConfiguration, added.error().message));
+    }
+  }
   for (const auto& [key, value] : typed.settings) {
     if (value.empty()) continue;
     if (auto added = builder.AddFlag(key, value); !added) {
@@ -73,6 +86,9 @@ std::expected<Settings, int> ReadSettings(const CommandLine& typed) {
   }
   auto settings = builder.Build();
   if (!settings) return Reported(ReportError(kUsage, settings.error().message));
+  if (!typed.scenarios.empty() && settings->model != "coherent") {
+    return Reported(ReportError(kUsage, "--scenario requires --model coherent"));
+  }
   return *std::move(settings);
 }
 
@@ -156,6 +172,7 @@ int Dispatch(const CLI::App& app, const CommandLine& typed) {
   if (auto checked = CheckTyped(app, typed); !checked) return ReportError(checked.error());
   if (app.got_subcommand("version")) return ShowVersion();
   if (app.got_subcommand("schema")) return ShowSchema();
+  if (app.got_subcommand("scenarios")) return ShowScenarios(typed.scenario);
   const auto arguments = Resolve(app, typed);
   if (!arguments) return arguments.error();
   if (typed.sql) return ShowSqlRules(*arguments);

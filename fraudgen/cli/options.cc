@@ -30,7 +30,7 @@ constexpr auto kFileOptions = std::to_array<std::string_view>(
 
 // Commands that ignore all options.
 constexpr auto kPlainCommands =
-    std::to_array<std::string_view>({"completion", "schema", "version"});
+    std::to_array<std::string_view>({"completion", "scenarios", "schema", "version"});
 
 bool IsIn(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
@@ -86,6 +86,8 @@ constexpr auto kCommands = std::to_array<CommandHelp>({
     {"config", "Print all settings as a file for --config",
      "Accepts the options of fraudgen; see fraudgen --help.\n\n"
      "Example:\n  fraudgen config --seed 7 > my.toml"},
+    {"scenarios", "List the scenarios of fraud, or print one as a file for --scenario",
+     "Examples:\n  fraudgen scenarios\n  fraudgen scenarios CONTA_COLETORA > mine.toml"},
     {"schema", "Print the documentation of all columns", "Example:\n  fraudgen schema > schema.md"},
     {"version", "Print the version and the libraries in this build",
      "Example:\n  fraudgen version"},
@@ -210,6 +212,7 @@ void AddCommands(CLI::App& app, CommandLine& typed) {
   check->add_option("PLACE", typed.checked, "folder, s3://bucket/prefix or minio://bucket/prefix");
   check->add_flag("--sql", typed.sql,
                   "print rules for data of unknown origin as SQL, instead of checking a data set");
+  app.get_subcommand("scenarios")->add_option("NAME", typed.scenario, "the scenario to print");
   CLI::App* report = app.get_subcommand("report");
   report->add_option("PLACE", typed.reported, "folder, s3://bucket/prefix or minio://bucket/prefix")
       ->required();
@@ -240,6 +243,10 @@ void AddAll(CLI::App& app, CommandLine& typed) {
   AddOption(app, "--shard", typed.shard, "I/N",
             "make only part I of N, such as 3/8; all parts may share one folder");
   AddOption(app, "--config", typed.config, "FILE", "settings file; `fraudgen config` prints one");
+  AddOption(app, "--scenario", typed.scenarios, "FILE",
+            "a kind of fraud to add, or to replace the one of its name; repeatable (coherent)")
+      ->expected(1)
+      ->take_all();
   app.add_flag("-q,--quiet", typed.quiet, "print errors only");
   app.add_flag("--json", typed.json, "print the summary, plan or check results as JSON");
   AddCommands(app, typed);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "common/cli/completion.h"
 #include "fraudgen/cli/commands.h"
@@ -16,6 +17,8 @@ namespace reveza::fraudgen::cli {
 // The command line as typed.
 struct CommandLine {
   std::map<std::string_view, std::string> settings;  // by key
+  std::vector<std::string> scenarios;                // files
+  std::string scenario;                              // the name of the one to print
   std::string config, shard, output, table, checked, reported, language = "en";
   int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   bool quiet = false, json = false, sql = false, date_partition = false, no_date_partition = false;

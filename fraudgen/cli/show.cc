@@ -1,4 +1,4 @@
-// Commands that only print: plan, sample, config, schema, version.
+// Commands that only print: plan, sample, config, scenarios, schema, version.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -7,10 +7,14 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "common/settings/layered_settings.h"
 #include "common/table/arrow.h"
 #include "fraudgen/cli/commands.h"
 #include "fraudgen/cli/terminal.h"
+#include "fraudgen/model/coherent/scenario.h"
 #include "fraudgen/output/sinks.h"
 #include "fraudgen/output/table_writer.h"
 #include "fraudgen/run/direct_output.h"
@@ -181,6 +185,34 @@ int ShowConfiguration(const RunArguments& arguments) {
 
 int ShowSchema() {
   fmt::print("{}", SchemaDocument());
+  return kDone;
+}
+
+int ShowScenarios(const std::string& name) {
+  std::vector<std::string_view> names;
+  TextTable table;
+  table.head = {"scenario", "weight", "what happens"};
+  table.align = {Align::kLeft, Align::kRight, Align::kLeft};
+  const std::vector<coherent::Scenario>& scenarios = coherent::BuiltInScenarios();
+  for (const coherent::BuiltInScenario& each : coherent::BuiltInScenarioTexts()) {
+    if (each.name == name) {
+      fmt::print("{}", each.text);
+      return kDone;
+    }
+    names.push_back(each.name);
+    const auto found = std::ranges::find(scenarios, each.name, &coherent::Scenario::name);
+    // The first line is a comment.
+    const std::string_view line = each.text.substr(0, each.text.find('\n'));
+    table.rows.push_back({std::string(each.name), fmt::format("{}", found->weight),
+                          std::string(line.substr(std::min<std::size_t>(2, line.size())))});
+  }
+  if (!name.empty()) {
+    return ReportError(kUsage, UnknownKey(name, names, "fraudgen scenarios").error().message);
+  }
+  fmt::print(
+      "{}",
+      Render(table, 0,
+             TerminalColumns(STDOUT_FILENO).value_or(std::numeric_limits<std::size_t>::max())));
   return kDone;
 }
 

@@ -15,7 +15,7 @@
 namespace reveza::fraudgen {
 
 // Changes with the rows of the same settings; see the changelog.
-inline constexpr uint64_t kModelVersion = 2;
+inline constexpr uint64_t kModelVersion = 3;
 
 // Receives the rows of one block. Batches of different tables may be interleaved; those of one
 // table arrive in the order in which they must be written. Not thread-safe.

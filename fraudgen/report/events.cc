@@ -74,9 +74,6 @@ Events::Events(const EventTable& events, const Table& table)
     if (column == nullptr || column->type != ColumnType::kCategory) continue;
     categories_.push_back({.column = column, .values = std::vector<Pair>(column->values.size())});
   }
-  for (const std::string_view name : Find(table, "fraud_type")->values) {
-    fraud_types_.push_back({.name = name});
-  }
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const Column& column = table.columns[i];
     if (IsLabel(column)) continue;
@@ -147,7 +144,9 @@ void Events::CountFrauds(const Batch& batch) {
       continue;
     }
     if (!types.Has(row)) continue;
-    FraudType& type = fraud_types_[types.Code(row)];
+    // Of rides a category, of payments a text.
+    const bool category = types.column().type == ColumnType::kCategory;
+    FraudType& type = fraud_types_[std::string(category ? types.Value(row) : types.Text(row))];
     ++type.rows;
     if (amounts.Has(row)) type.centavos += amounts.Number(row);
     std::size_t delay = kDelays - 1;
@@ -200,14 +199,13 @@ Json Events::CategoriesJson() const {
 }
 
 Json Events::FraudTypesJson() const {
-  std::vector<FraudType> types = fraud_types_;
-  std::erase_if(types, [](const FraudType& type) { return type.rows == 0; });
-  std::ranges::sort(types, [](const FraudType& a, const FraudType& b) {
-    return std::tuple(b.rows, a.name) < std::tuple(a.rows, b.name);
-  });
+  std::vector<std::pair<std::string_view, FraudType>> types(fraud_types_.begin(),
+                                                            fraud_types_.end());
+  std::ranges::stable_sort(
+      types, [](const auto& a, const auto& b) { return a.second.rows > b.second.rows; });
   Json json = Json::array();
-  for (const FraudType& type : types) {
-    json.push_back({{"type", type.name},
+  for (const auto& [name, type] : types) {
+    json.push_back({{"type", name},
                     {"rows", type.rows},
                     {"amount", Reais(static_cast<double>(type.centavos))},
                     {"delays", type.delays}});

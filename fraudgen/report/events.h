@@ -4,6 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -77,7 +80,6 @@ class Events {
   static constexpr std::size_t kDelays = kDelayHours.size() + 2;
 
   struct FraudType {
-    std::string_view name;
     uint64_t rows = 0;
     int64_t centavos = 0;
     std::array<uint64_t, kDelays> delays = {};
@@ -109,8 +111,8 @@ class Events {
   std::array<Pair, 7 * 24> hours_{};  // by weekday from Monday, then hour
   CategorySeparation by_hour_{24};
   std::vector<Category> categories_;
-  std::vector<FraudType> fraud_types_;  // by code
-  uint64_t false_reports_ = 0;          // honest rows that were reported
+  std::map<std::string, FraudType, std::less<>> fraud_types_;
+  uint64_t false_reports_ = 0;  // honest rows that were reported
   std::vector<Separated<NumberSeparation>> numbers_;
   std::vector<Separated<CategorySeparation>> classes_;
   std::vector<uint8_t> frauds_;  // by row of the batch

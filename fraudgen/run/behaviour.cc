@@ -3,65 +3,34 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <span>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "common/base/parse_number.h"
 #include "common/settings/layered_settings.h"
-#include "fraudgen/run/settings_values.h"
 
 namespace reveza::fraudgen {
 namespace {
 
-using coherent::DeviceUse;
-using coherent::Goods;
-using coherent::HourUse;
 using coherent::Parameters;
-
-constexpr std::array<std::string_view, 2> kDeviceUses = {"own", "thief"};
-constexpr std::array<std::string_view, 3> kHourUses = {"any", "office", "night"};
-constexpr std::array<std::string_view, 3> kGoods = {"usual", "sellable", "digital"};
-
-std::span<const std::string_view> WordsOf(DeviceUse) { return kDeviceUses; }
-std::span<const std::string_view> WordsOf(HourUse) { return kHourUses; }
-std::span<const std::string_view> WordsOf(Goods) { return kGoods; }
 
 // Numbers are limited to a billion so that sums cannot overflow.
 template <typename T>
 Status Parse(std::string_view text, T& to) {
-  if constexpr (std::same_as<T, bool>) {
-    ASSIGN_OR_RETURN(const auto flag, ParseFlag(text));
-    to = flag;
-  } else if constexpr (std::is_enum_v<T>) {
-    ASSIGN_OR_RETURN(const auto word, ParseWord(text, WordsOf(to)));
-    to = static_cast<T>(word);
-  } else {
-    constexpr int64_t kMax = 1'000'000'000;
-    constexpr int64_t kMin = std::is_signed_v<T> ? -kMax : 0;
-    const auto value = ParseNumber<int64_t>(text);
-    if (!value || *value < kMin || *value > kMax) {
-      return InvalidArgument("'{}' is invalid; expected a whole number from {} to {}", text, kMin,
-                             kMax);
-    }
-    to = static_cast<T>(*value);
+  constexpr int64_t kMax = 1'000'000'000;
+  constexpr int64_t kMin = std::is_signed_v<T> ? -kMax : 0;
+  const auto value = ParseNumber<int64_t>(text);
+  if (!value || *value < kMin || *value > kMax) {
+    return InvalidArgument("'{}' is invalid; expected a whole number from {} to {}", text, kMin,
+                           kMax);
   }
+  to = static_cast<T>(*value);
   return {};
-}
-
-template <typename T>
-std::string Show(T value) {
-  if constexpr (std::is_enum_v<T>) {
-    return fmt::format("\"{}\"", WordsOf(value)[static_cast<std::size_t>(value)]);
-  } else {
-    return fmt::format("{}", value);
-  }
 }
 
 }  // namespace
@@ -109,10 +78,30 @@ std::string BehaviourText(const Parameters& parameters) {
       section = entry.section;
       fmt::format_to(std::back_inserter(text), "\n[{}]\n", section);
     }
-    fmt::format_to(std::back_inserter(text), "{} = {}\n", entry.key,
-                   std::visit([](const auto* field) { return Show(*field); }, entry.field));
+    fmt::format_to(
+        std::back_inserter(text), "{} = {}\n", entry.key,
+        std::visit([](const auto* field) { return fmt::format("{}", *field); }, entry.field));
   }
+  for (const coherent::Scenario& scenario : parameters.scenarios) text += ScenarioText(scenario);
   return text;
+}
+
+Status TakeScenarios(Node& root, std::string_view file, Parameters& parameters) {
+  const auto found = std::ranges::find(root.members, "scenario", &Member::key);
+  if (found == root.members.end()) return {};
+  const Node& value = found->value;
+  if (value.kind != Node::Kind::kArray) {
+    return ErrorAt(file, found->location, "scenario: expected tables [[scenario]]");
+  }
+  for (const Node& table : value.items) {
+    if (table.kind != Node::Kind::kTable) {
+      return ErrorAt(file, table.location, "scenario: expected tables [[scenario]]");
+    }
+    ASSIGN_OR_RETURN(auto scenario, coherent::ReadScenario(table, file));
+    parameters.Add(std::move(scenario));
+  }
+  root.members.erase(found);
+  return {};
 }
 
 }  // namespace reveza::fraudgen

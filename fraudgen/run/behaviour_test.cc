@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "fraudgen/run/settings.h"
 
@@ -20,14 +21,6 @@ TEST(Behaviour, SetsValuesByName) {
   EXPECT_EQ(parameters.risk.base, -5);
   ASSERT_TRUE(BehaviourKeys(parameters).Set("lookalikes.odd_hour", "7"));
   EXPECT_EQ(parameters.lookalikes.odd_hour, 7u);
-  ASSERT_TRUE(BehaviourKeys(parameters).Set("typologies.CONTA_TOMADA.device", "own"));
-  EXPECT_EQ(parameters.typologies[1].device, coherent::DeviceUse::kOwn);
-  ASSERT_TRUE(BehaviourKeys(parameters).Set("typologies.CONTA_TOMADA.web", "true"));
-  EXPECT_TRUE(parameters.typologies[1].web);
-  ASSERT_TRUE(BehaviourKeys(parameters).Set("typologies.CONTA_TOMADA.kinds.TED", "9"));
-  EXPECT_EQ(parameters.typologies[1].kinds[6], 9u);
-  ASSERT_TRUE(BehaviourKeys(parameters).Set("typologies.CONTA_TOMADA.most_amount", "20000"));
-  EXPECT_EQ(parameters.typologies[1].amount.max, 20'000);
 }
 
 TEST(Behaviour, RejectsUnknownKeysAndInvalidValues) {
@@ -41,8 +34,6 @@ TEST(Behaviour, RejectsUnknownKeysAndInvalidValues) {
   EXPECT_NE(message("elephants.in.the.room.today", "6").find("fraudgen config"), std::string::npos);
   EXPECT_NE(message("chains.most_hops", "-1").find("from 0 to"), std::string::npos);
   EXPECT_NE(message("chains.most_hops", "many").find("whole number"), std::string::npos);
-  EXPECT_NE(message("typologies.PHISHING.web", "yes").find("true or false"), std::string::npos);
-  EXPECT_NE(message("typologies.PHISHING.hours", "offices").find("'office'"), std::string::npos);
 }
 
 // Every value survives formatting and parsing.
@@ -51,10 +42,11 @@ TEST(Behaviour, RoundTrips) {
   std::string text = BehaviourText(Parameters());
   ASSERT_TRUE(builder.AddText(text, "my.toml"));
   EXPECT_EQ(BehaviourText(builder.Build()->behaviour), text);
-  EXPECT_EQ(std::ranges::count(text, '='),
-            6 * (18 + 8 + 24) + 22 + 8 + 6 + 4 + 10 + 8 + 10 + 5 + 8 + 11 + 3 + 7 + 13 * (19 + 8));
-  for (const char* part : {"\n[chains]\n", "\n[typologies.PHISHING]\nweight = 6\n",
-                           "\n[typologies.PHISHING.kinds]\nPIX = ", "\nhours = \"any\"\n"}) {
+  EXPECT_EQ(std::ranges::count(text.substr(0, text.find("[[")), '='),
+            6 * (18 + 8 + 24) + 22 + 8 + 6 + 4 + 10 + 8 + 10 + 5 + 8 + 11 + 3 + 7);
+  for (const char* part : {"\n[chains]\n", "\n[[scenario]]\nname = \"PHISHING\"\nweight = 6\n",
+                           "\nkinds = { PIX = 5, BOLETO = 2, MOBILE_TOPUP = 1 }\n",
+                           "\n[[scenario.move]]\nfrom = [\"left\", \"right\"]\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }
 }
@@ -79,6 +71,33 @@ TEST(Behaviour, AffectsOnlyTheCoherentModel) {
   const std::string other = "[chains]\nmost_hops = 6\n";
   EXPECT_NE(hash_of("coherent", other), hash_of("coherent", ""));
   EXPECT_EQ(hash_of("classic", other), hash_of("classic", ""));
+}
+
+TEST(Behaviour, FilesAddAndReplaceScenarios) {
+  SettingsBuilder builder;
+  const std::string mine = "name = \"PHISHING\"\nweight = 1\namount = 500\n";
+  ASSERT_TRUE(builder.AddText("seed = 2\n[[scenario]]\n" + mine, "my.toml"));
+  ASSERT_TRUE(builder.AddScenario("name = \"MINE\"\nweight = 9\namount = 100\n", "mine.toml"));
+  const auto settings = builder.Build();
+  ASSERT_TRUE(settings);
+  const auto& scenarios = settings->behaviour.scenarios;
+  EXPECT_EQ(scenarios.size(), coherent::BuiltInScenarios().size() + 1);
+  EXPECT_EQ(scenarios.back().name, "MINE");
+  const auto replaced = std::ranges::find(scenarios, "PHISHING", &coherent::Scenario::name);
+  EXPECT_EQ(replaced->amount.max, 500);
+  EXPECT_NE(HashedText(*settings), HashedText(Settings()));
+}
+
+TEST(Behaviour, RejectsScenariosThatAreNone) {
+  SettingsBuilder builder;
+  for (const auto& [text, said] :
+       {std::pair("scenario = 5\n", "my.toml:1:1: scenario: expected tables"),
+        std::pair("[[scenario]]\nweight = 1\n", "name is missing"),
+        std::pair("[typologies.PHISHING]\nweight = 1\n", "fraudgen scenarios")}) {
+    const Status added = builder.AddText(text, "my.toml");
+    ASSERT_FALSE(added) << text;
+    EXPECT_NE(added.error().message.find(said), std::string::npos) << added.error().message;
+  }
 }
 
 TEST(Behaviour, ErrorsNameTheLine) {

@@ -34,8 +34,15 @@ std::string ManifestStore::DifferenceTo(const MadeBy& there) const {
     return DifferenceOf(there, made_by_);
   }
   const auto text = destination_.ReadSmall(kConfigurationName);
-  const auto mine = ParseSettings(configuration_, "");
-  const auto other = ParseSettings(text && *text ? std::string_view(**text) : "", "");
+  // Scenarios come last, and are compared as a whole.
+  const auto split = [](std::string_view all) {
+    const std::size_t at = std::min(all.find("[[scenario]]"), all.size());
+    return std::pair(all.substr(0, at), all.substr(at));
+  };
+  const auto [here, scenarios_here] = split(configuration_);
+  const auto [stored, scenarios_stored] = split(text && *text ? std::string_view(**text) : "");
+  const auto mine = ParseSettings(here, "");
+  const auto other = ParseSettings(stored, "");
   if (mine && other && !other->empty()) {
     const auto value_of = [](const std::vector<FileSetting>& settings, const std::string& key) {
       const auto found = std::ranges::find(settings, key, &FileSetting::key);
@@ -49,6 +56,7 @@ std::string ManifestStore::DifferenceTo(const MadeBy& there) const {
         return fmt::format("{} is {} there and {} here", setting.key, left, right);
       }
     }
+    if (scenarios_here != scenarios_stored) return "the scenarios differ";
   }
   return "the settings differ";
 }

@@ -263,13 +263,20 @@ std::span<const Setting> AllSettings() { return kTable; }
 SettingsBuilder::SettingsBuilder() : layers_(kTable, "fraudgen config") {}
 
 Status SettingsBuilder::AddText(std::string_view text, const std::string& name) {
-  ASSIGN_OR_RETURN(const auto settings, ParseSettings(text, name));
+  ASSIGN_OR_RETURN(Node root, ParseToml(text, name));
+  RETURN_IF_ERROR(TakeScenarios(root, name, layers_.values().behaviour));
+  ASSIGN_OR_RETURN(const auto settings, SettingsOf(root, name));
   std::optional<BehaviourKeys> behaviour;  // only for files with sections
   for (const FileSetting& setting : settings) {
     const std::string place = fmt::format("{}:{}", name, setting.line);
     if (!setting.key.contains('.')) {
       RETURN_IF_ERROR(layers_.Set(setting.key, setting.value, {Layer::kFile, place}));
       continue;
+    }
+    if (setting.key.starts_with("typologies.")) {
+      return InvalidArgument(
+          "{}: kinds of fraud are scenarios now; `fraudgen scenarios NAME` prints one of them",
+          place);
     }
     if (!behaviour) behaviour.emplace(layers_.values().behaviour);
     Status set = behaviour->Set(setting.key, setting.value);
@@ -279,6 +286,13 @@ Status SettingsBuilder::AddText(std::string_view text, const std::string& name) 
   if (LayerOf("rows") == Layer::kFile && LayerOf("size") == Layer::kFile) {
     return InvalidArgument("{}: both rows and size are set; remove one of them", name);
   }
+  return {};
+}
+
+Status SettingsBuilder::AddScenario(std::string_view text, const std::string& name) {
+  ASSIGN_OR_RETURN(const Node root, ParseToml(text, name));
+  ASSIGN_OR_RETURN(auto scenario, coherent::ReadScenario(root, name));
+  layers_.values().behaviour.Add(std::move(scenario));
   return {};
 }
 

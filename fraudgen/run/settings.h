@@ -110,6 +110,8 @@ class SettingsBuilder {
   // Adds the text of a configuration file; `name` is the file's name in messages
   // ("my.toml:3: unknown key 'fraud_rat'; did you mean 'fraud_rate'?").
   Status AddText(std::string_view text, const std::string& name);
+  // Adds the scenario in a file, after configuration files. A name that is known is replaced.
+  Status AddScenario(std::string_view text, const std::string& name);
   // Adds a command-line option. A flag has the value "true" or "false".
   Status AddFlag(std::string_view key, std::string_view value);
 

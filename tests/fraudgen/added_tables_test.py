@@ -173,11 +173,18 @@ class Graph(fraudgen.Case):
             r"rings: (\d+) with (\d+) customers: (\d+) mules, of (\d+) in all",
             done.stdout).groups())
         self.assertGreater(rings, 0)
-        self.assertGreater(mules, 0.7 * all_mules)
-        self.assertGreater(mules, 0.9 * members)
+        # Honest people move money on and share devices, too, or that would be a rule that gives mules away. So what
+        # graph structure finds is mostly mules, but not all of them: some wait for a day, or withdraw cash.
+        self.assertGreater(mules, 0.3 * all_mules)
+        self.assertGreater(mules, 0.8 * members)
         hops, true = map(int, re.search(r"moves on (\d+) times, (\d+) of them",
                                         done.stdout).groups())
-        self.assertGreater(true, 0.8 * hops)
+        self.assertGreater(true, 0.2 * hops)
+        # One payment in fifty is of a chain; nearly all are where money moves on twice.
+        longer = [tuple(map(int, each)) for each in re.findall(r"of (\d+) payments: (\d+) of (\d+)", done.stdout)
+                  if int(each[0]) > 2]
+        self.assertGreater(sum(stolen for _, stolen, _ in longer), 30)
+        self.assertGreater(sum(stolen for _, stolen, _ in longer), 0.9 * sum(rows for *_, rows in longer))
 
     def test_neo4j_headers(self) -> None:
         for table, wanted in (("nodes", ["node_id", "kind"]),

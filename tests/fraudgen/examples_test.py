@@ -142,5 +142,54 @@ class Clusters(fraudgen.Case):
         self.assertEqual(fraudgen.hashes(shared), fraudgen.hashes(self.whole))
 
 
+class Scenario(fraudgen.Case):
+    """A kind of fraud in a file keeps the promises of the built-in ones."""
+    ROWS = 260_000  # three blocks
+
+    def setUp(self) -> None:
+        super().setUp()
+        need(self, "duckdb")
+        if not fraudgen.writes_parquet():
+            self.skipTest("built without Arrow")
+
+    def write(self, name: str, *arguments: object) -> pathlib.Path:
+        return self.make(name, "--rows", self.ROWS, "--format", "parquet", "--scenario",
+                         EXAMPLES / "false_auction.toml", *arguments)
+
+    def test_scenario(self) -> None:
+        import duckdb
+        data = self.write("data", "--threads", 1)
+        frauds, victims, mules = duckdb.sql(f"""
+            SELECT count(*), count(*) FILTER (fraud_role = 'VICTIM'), count(*) FILTER (fraud_role <> 'VICTIM')
+            FROM '{data}/transactions/*.parquet' WHERE fraud_type = 'FALSO_LEILAO'""").fetchall()[0]
+        self.assertAlmostEqual(frauds, self.ROWS * 0.02 * 6 / 150, delta=4)
+        self.assertGreater(min(victims, mules), frauds // 4)
+        # Mules pass on what they received from several payers.
+        collected, = duckdb.sql(f"""
+            WITH paid AS (FROM '{data}/transactions/*.parquet' JOIN '{data}/rings/*.parquet' r USING (transaction_id)
+                          WHERE fraud_type = 'FALSO_LEILAO')
+            SELECT count(*) FROM (SELECT ring_id FROM paid WHERE hop = 0 GROUP BY ring_id, counterparty_account
+                                  HAVING count(*) > 1)""").fetchall()[0]
+        self.assertGreater(collected, 5)
+        fraudgen.output_of("check", data, "--quiet")
+        # Damage is found in these rows, too.
+        files = sorted((data / "rings").glob("*.parquet"))
+        duckdb.sql(f"COPY (SELECT * REPLACE ('CYCLE' AS pattern) FROM '{files[0]}') TO '{files[0]}' (FORMAT parquet)")
+        with self.assertRaises(AssertionError):
+            fraudgen.output_of("check", data, "--quiet")
+
+    def test_shards_and_threads_write_the_same_bytes(self) -> None:
+        one = fraudgen.hashes(self.write("one", "--threads", 1))
+        self.write("parts", "--shard", "2/2", "--threads", 3)
+        self.assertEqual(fraudgen.hashes(self.write("parts", "--shard", "1/2")), one)
+
+    def test_built_in_scenarios_can_be_given_as_files(self) -> None:
+        text = fraudgen.output_of("scenarios", "CADEIA_DIVIDIDA")
+        (self.place / "same.toml").write_text(text, "utf-8")
+        options = ("--rows", 3_000, "--format", "csv")
+        self.assertEqual(fraudgen.hashes(self.make("same", *options, "--scenario", self.place / "same.toml")),
+                         fraudgen.hashes(self.make("usual", *options)))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,11 +1,12 @@
-"""No simple rule gives fraud away, at any difficulty.
+"""No simple rule gives fraud away, at any difficulty, in payments and in rides.
 
   leaks_test.py FRAUDGEN
 
 A rule is a condition on one column, a pair of categories, a pattern of nulls, or the number of rows,
 customers or payers of an entity. It is *pure* if nearly all of its rows are fraud, and *blind* if
 none of very many rows is: both would let a model score without learning behaviour. The other tests
-are of columns that must say nothing, and of the number of frauds by day.
+are of columns that must say nothing, and of the number of frauds by day. python/fraudgen_leaks_test.py
+tries the rules of `fraudgen bench`, too: features of the graph, and trees.
 """
 
 import importlib.util
@@ -15,9 +16,9 @@ import unittest
 
 import fraudgen
 
-ROWS = 250_000
 # REVEZA_LONG=1: more of them.
 LONG = os.environ.get("REVEZA_LONG") == "1"
+ROWS = 250_000 if LONG else 150_000
 SEEDS = (1, 7, 23) if LONG else (1,)
 DIFFICULTIES = ("0", "0.5", "1") if LONG else ("0", "1")
 
@@ -31,25 +32,40 @@ LABELS = {"is_fraud", "fraud_type", "fraud_role", "fraud_reported_at"}
 MISSING = [module for module in ("duckdb", "numpy") if importlib.util.find_spec(module) is None]
 
 # Whose number of rows or users must not be a rule: (entity, what is counted).
-ENTITIES = (("device_id", "customer_id"), ("device_id", "transaction_id"),
-            ("counterparty_account", "customer_id"), ("counterparty_account", "transaction_id"),
-            ("pix_key_destination", "customer_id"), ("merchant_id", "customer_id"),
-            ("ip_address", "customer_id"), ("card_number_hash", "customer_id"),
-            ("customer_id", "transaction_id"), ("session_id", "transaction_id"))
+ENTITIES = {
+    "transactions": (("device_id", "customer_id"), ("device_id", "transaction_id"),
+                     ("counterparty_account", "customer_id"), ("counterparty_account", "transaction_id"),
+                     ("pix_key_destination", "customer_id"), ("merchant_id", "customer_id"),
+                     ("ip_address", "customer_id"), ("card_number_hash", "customer_id"),
+                     ("customer_id", "transaction_id"), ("session_id", "transaction_id")),
+    "rides": (("device_id", "passenger_id"), ("device_id", "ride_id"), ("driver_id", "passenger_id"),
+              ("driver_id", "ride_id"), ("passenger_id", "ride_id"), ("passenger_id", "device_id")),
+}
 
 # Digits that nothing about a payment determines, and whose they are: a card that is used for many
 # frauds counts once.
 NOISE = {
-    "seconds": ("second(timestamp)", "transaction_id"),
-    "microseconds": ("microsecond(timestamp) % 1000", "transaction_id"),
-    "latitude": ("abs(round(geolocation_lat * 1000000))::BIGINT % 10", "transaction_id"),
-    "longitude": ("abs(round(geolocation_lon * 1000000))::BIGINT % 10", "transaction_id"),
-    "transaction": ("right(transaction_id, 2)::INT", "transaction_id"),
-    "card": ("('0x' || right(card_number_hash, 2))::INT", "card_number_hash"),
-    "address": ("split_part(ip_address, '.', 4)::INT", "ip_address"),
-    "account": ("right(counterparty_account, 2)::INT", "counterparty_account"),
-    "device": ("right(device_id, 2)::INT", "device_id"),
-    "customer": ("right(customer_id, 2)::INT", "customer_id"),
+    "transactions": {
+        "seconds": ("second(timestamp)", "transaction_id"),
+        "microseconds": ("microsecond(timestamp) % 1000", "transaction_id"),
+        "latitude": ("abs(round(geolocation_lat * 1000000))::BIGINT % 10", "transaction_id"),
+        "longitude": ("abs(round(geolocation_lon * 1000000))::BIGINT % 10", "transaction_id"),
+        "transaction": ("right(transaction_id, 2)::INT", "transaction_id"),
+        "card": ("('0x' || right(card_number_hash, 2))::INT", "card_number_hash"),
+        "address": ("split_part(ip_address, '.', 4)::INT", "ip_address"),
+        "account": ("right(counterparty_account, 2)::INT", "counterparty_account"),
+        "device": ("right(device_id, 2)::INT", "device_id"),
+        "customer": ("right(customer_id, 2)::INT", "customer_id"),
+    },
+    "rides": {
+        "seconds": ("second(timestamp)", "ride_id"),
+        "microseconds": ("microsecond(timestamp) % 1000", "ride_id"),
+        "latitude": ("abs(round(pickup_location_lat * 1000000))::BIGINT % 10", "ride_id"),
+        "longitude": ("abs(round(dropoff_location_lon * 1000000))::BIGINT % 10", "ride_id"),
+        "ride": ("right(ride_id, 2)::INT", "ride_id"),
+        "device": ("right(device_id, 2)::INT", "device_id"),
+        "passenger": ("right(passenger_id, 2)::INT", "passenger_id"),
+    },
 }
 # Beyond chance: the standard error is 0.29 / sqrt(frauds).
 MAX_AUC = 0.52
@@ -62,13 +78,17 @@ class Leaks(fraudgen.Case):
         super().setUp()
         if not fraudgen.writes_parquet():
             self.skipTest("built without Arrow")
-        import duckdb
-        self.data = duckdb.connect()
         self.found: list[str] = []
 
-    def load(self, *arguments: object) -> None:
-        made = self.make("-".join(map(str, arguments)), "--format", "parquet", *arguments)
-        self.data.execute(f"CREATE OR REPLACE TABLE t AS FROM '{made}/transactions/*.parquet'")
+    def load(self, kind: str, *arguments: object) -> None:
+        import duckdb
+        made = self.make("-".join(map(str, [kind, *arguments])), "--format", "parquet", "--type", kind, *arguments)
+        self.data = duckdb.connect()
+        for folder in made.iterdir():
+            if folder.name != "_fraudgen":
+                self.data.execute(f"CREATE VIEW {folder.name} AS FROM '{folder}/*.parquet'")
+        self.data.execute(f"CREATE TABLE t AS FROM {kind}")
+        self.kind = kind
         self.rows, self.frauds = self.data.sql("SELECT count(*), sum(is_fraud::INT) FROM t").fetchall()[0]
         self.columns = [(name, kind) for name, kind, *_ in self.data.sql("DESCRIBE t").fetchall()
                         if name not in LABELS]
@@ -112,7 +132,7 @@ class Leaks(fraudgen.Case):
                            int(rows[first:last].sum()), int(frauds[first:last].sum()))
 
     def entities(self) -> None:
-        for entity, counted in ENTITIES:
+        for entity, counted in ENTITIES[self.kind]:
             for least, rows, frauds in self.data.sql(f"""
                 WITH users AS (SELECT {entity}, count(DISTINCT {counted}) AS users FROM t
                                WHERE {entity} IS NOT NULL GROUP BY 1),
@@ -123,16 +143,17 @@ class Leaks(fraudgen.Case):
                 self.judge(f"{entity} with {least} or more of {counted}", rows, frauds)
 
     def same_time(self) -> None:
-        rows, frauds = self.data.sql("""
+        customer = "customer_id" if self.kind == "transactions" else "passenger_id"
+        rows, frauds = self.data.sql(f"""
             SELECT count(*), coalesce(sum(is_fraud::INT), 0) FROM
             (SELECT is_fraud, count(*) OVER
-                (PARTITION BY customer_id, microsecond(timestamp), second(timestamp)) AS n FROM t)
+                (PARTITION BY {customer}, microsecond(timestamp), second(timestamp)) AS n FROM t)
             WHERE n > 1""").fetchall()[0]
         self.judge("rows of one customer with the same microseconds", rows, frauds)
 
     def noise(self) -> None:
         import numpy
-        for name, (digits, entity) in NOISE.items():
+        for name, (digits, entity) in NOISE[self.kind].items():
             rows, frauds = (numpy.array(each, dtype=float) for each in zip(*self.data.sql(
                 f"WITH each AS (SELECT {entity}, any_value({digits}) AS digits, "
                 "bool_or(is_fraud)::INT AS fraud FROM t GROUP BY 1) "
@@ -156,26 +177,51 @@ class Leaks(fraudgen.Case):
                 self.found.append(f"days: {edge.mean():.1f} frauds a day in the {name} {EDGE}, "
                                   f"{usual:.1f} otherwise")
 
-    def test_frauds_keep_the_data_consistent(self) -> None:
-        """Contradictions that one fraud in thousands causes."""
-        fraudgen.output_of("check", self.make("data", "--rows", "2M", "--format", "parquet"), "--quiet")
+    def contradictions(self) -> None:
+        """Those that one fraud in thousands causes."""
+        rules = self.data.execute(fraudgen.output_of("check", "--sql", "--type", self.kind)).fetchall()
+        self.assertGreater(len(rules), 20)
+        self.found += [f"contradiction: {rule}: {count} rows" for rule, count in rules if count > 0]
+
+    def mine(self) -> None:
+        self.null_patterns()
+        self.intervals()
+        self.entities()
+        self.same_time()
+        self.noise()
+        self.days()
+        names = self.categories()
+        for one in names:
+            self.groups(one)
+        for pair in itertools.combinations(names, 2):
+            self.groups(*pair)
 
     def test_no_rule_gives_fraud_away(self) -> None:
-        for seed, difficulty in itertools.product(SEEDS, DIFFICULTIES):
+        for kind, seed, difficulty in itertools.product(ENTITIES, SEEDS, DIFFICULTIES):
             self.found = []
-            self.load("--rows", ROWS, "--seed", seed, "--difficulty", difficulty)
-            self.null_patterns()
-            self.intervals()
-            self.entities()
-            self.same_time()
-            self.noise()
-            self.days()
-            names = self.categories()
-            for one in names:
-                self.groups(one)
-            for pair in itertools.combinations(names, 2):
-                self.groups(*pair)
-            self.assertEqual(self.found, [], f"seed {seed}, difficulty {difficulty}")
+            self.load(kind, "--rows", ROWS, "--seed", seed, "--difficulty", difficulty)
+            self.mine()
+            self.contradictions()
+            self.assertEqual(self.found, [], f"{kind}, seed {seed}, difficulty {difficulty}")
+
+    def test_finds_rules_of_fifty_rows(self) -> None:
+        self.load("rides", "--rows", ROWS)
+        planted = (
+            ("route_km = -1", self.intervals, "route_km: values"),
+            ("weather_condition = 'ASH'", lambda: self.groups("weather_condition"), "= ASH: 50 of 50"),
+            ("promo_discount = NULL", self.null_patterns, "(promo_discount IS NULL)"),
+            ("device_id = 'DEV_0'", self.entities, "device_id with"),
+        )
+        self.data.execute("CREATE TABLE sound AS FROM t")
+        for change, mine, rule in planted:
+            self.data.execute("CREATE OR REPLACE TABLE t AS FROM sound")
+            self.data.execute(f"UPDATE t SET {change} WHERE ride_id IN "
+                              "(SELECT ride_id FROM t WHERE is_fraud AND status = 'COMPLETED' "
+                              f"ORDER BY ride_id LIMIT {MIN_ROWS})")
+            self.found = []
+            mine()
+            with self.subTest(change):
+                self.assertTrue(any(rule in each for each in self.found), self.found)
 
 
 if __name__ == "__main__":

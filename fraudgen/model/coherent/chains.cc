@@ -13,13 +13,6 @@ namespace {
 constexpr int64_t kEarliestHour = 7;
 constexpr int64_t kLatestHour = 16;
 
-// Moves a time at night, when a limit would block the transfer, to the next morning.
-int64_t ByDay(int64_t time) {
-  const int64_t hour = time % kDay / kHour;
-  if (hour < 6) return time + 2 * kHour;
-  return hour < 20 ? time : time + 11 * kHour;
-}
-
 // Upper bound of the duration of a chain in which money waits. Later ones do not wait, because
 // chains must end within the data.
 constexpr int64_t kReserveDays = 8;
@@ -35,11 +28,11 @@ uint64_t MulesOf(const World& world) {
 // Fills `types` with those that start chains, and returns the choice among them.
 WeightedChoice TypeChoice(const Parameters& parameters, std::vector<uint32_t>& types) {
   std::vector<uint32_t> weights;
-  for (uint32_t type = 0; type < kFraudTypes; ++type) {
-    const Typology& typology = parameters.typologies[type];
-    if (!typology.chains || typology.weight == 0) continue;
+  for (uint32_t type = 0; type < parameters.scenarios.size(); ++type) {
+    const Scenario& scenario = parameters.scenarios[type];
+    if (!scenario.chains || scenario.weight == 0) continue;
     types.push_back(type);
-    weights.push_back(typology.weight);
+    weights.push_back(scenario.weight);
   }
   if (types.empty()) weights.push_back(1);
   return WeightedChoice(weights);
@@ -47,14 +40,26 @@ WeightedChoice TypeChoice(const Parameters& parameters, std::vector<uint32_t>& t
 
 }  // namespace
 
-int64_t StolenAmount(const Typology& typology, const Person& person, Draws& draws) {
+int64_t ByDay(int64_t time) {
+  const int64_t hour = time % kDay / kHour;
+  if (hour < 6) return time + (6 - hour) * kHour;
+  return hour < 20 ? time : time + 11 * kHour;
+}
+
+int64_t ModestAmount(const World& world, const Person& person, Draws& draws) {
+  const int64_t usual = PersonsMedian(world.parameters().HabitsOf(person.profile)) *
+                        SpendingScale(world, person, world.RowsAMonth(person)) / kOne;
+  return std::max<int64_t>(PersonsAmount(usual, draws), 1'000);
+}
+
+int64_t StolenAmount(const Scenario& scenario, const Person& person, Draws& draws) {
   int64_t amount = 0;
-  if (typology.amount.max != 0) {
+  if (scenario.amount.max != 0) {
     // Mostly whole tens.
-    amount = draws.Between(typology.amount);
+    amount = draws.Between(scenario.amount);
     if (amount > 20'000 && draws.Chance(600'000)) amount -= amount % 1'000;
   } else {
-    amount = person.income / 1000 * draws.Between(typology.income_thousandths);
+    amount = person.income / 1000 * draws.Between(scenario.income_thousandths);
     if (draws.Chance(500'000)) amount -= amount % 5'000;
   }
   return std::max<int64_t>(amount, 1'000);
@@ -135,6 +140,12 @@ uint64_t Chains::MuleIndex(uint64_t stratum, uint32_t hop) const {
   return (period * hops + hop) * mules_of_period_ + UpperProduct(bits, mules_of_period_);
 }
 
+uint64_t Chains::MuleAt(int64_t time) const {
+  const auto since =
+      static_cast<unsigned __int128>(std::clamp<int64_t>(time - world_->begin(), 0, span_ - 1));
+  return MuleIndex(static_cast<uint64_t>(since * per_block_ / static_cast<uint64_t>(span_)), 0);
+}
+
 int64_t Chains::StratumBegin(uint64_t stratum) const {
   return world_->begin() +
          static_cast<int64_t>(static_cast<__int128>(span_) * stratum / per_block_);
@@ -178,22 +189,20 @@ uint64_t Chains::VictimOf(ChainId id, int64_t day, Draws& draws) const {
 }
 
 void Chains::Pay(Chain& chain, int64_t day, Draws& draws) const {
-  const Typology& typology = world_->parameters().TypologyOf(chain.type);
+  const Scenario& scenario = world_->parameters().scenarios[chain.scenario];
   const Person victim = world_->PersonOf(chain.victim);
-  const auto max = std::min(typology.rows.max, kMaxVictimRows);
-  chain.victim_rows = static_cast<uint32_t>(draws.Between(typology.rows.min, max));
+  const auto max = std::min(scenario.rows.max, kMaxVictimRows);
+  chain.victim_rows = static_cast<uint32_t>(draws.Between(scenario.rows.min, max));
   // Some amounts are those of a payment to a friend.
   const bool modest = draws.Chance(uint64_t{world_->parameters().Overlap()} * 1'000);
-  const int64_t usual = PersonsMedian(world_->parameters().HabitsOf(victim.profile)) *
-                        SpendingScale(*world_, victim, world_->RowsAMonth(victim)) / kOne;
   int64_t time = day * kDay + draws.Between(kEarliestHour, kLatestHour) * kHour +
                  static_cast<int64_t>(draws.Below(kHour));
   for (uint32_t i = 0; i < chain.victim_rows; ++i) {
-    const int64_t amount = modest ? std::max<int64_t>(PersonsAmount(usual, draws), 1'000)
-                                  : StolenAmount(typology, victim, draws);
+    const int64_t amount =
+        modest ? ModestAmount(*world_, victim, draws) : StolenAmount(scenario, victim, draws);
     chain.victim_payments[i] = {.time = time, .amount = amount};
     // A fraudster's device is limited to 1,000 BRL a day until it is trusted.
-    if (typology.device == DeviceUse::kFraudster && chain.victim_payments[i].amount > 20'000) {
+    if (scenario.device == DeviceUse::kFraudster && chain.victim_payments[i].amount > 20'000) {
       chain.victim_payments[i].amount = draws.Between(9'000, 20'000);
     }
     time += draws.Between(kMinute, 12 * kMinute);
@@ -210,9 +219,9 @@ void Chains::AddTransfers(Chain& chain, Draws& draws) const {
     const int64_t delay =
         draws.Between(chains.delay_minutes.min * kMinute, chains.delay_minutes.max * kMinute);
     time += late ? std::min(delay, left / (2 + chain.hops - hop)) : delay;
-    // Some wait until the next day.
+    // Some wait for hours, or until the next day.
     const bool waits = draws.Chance(world_->parameters().Overlap() * 500);
-    if (waits && !late) time += kDay - 30 * kMinute + draws.Between(0, kMinute);
+    if (waits && !late) time += draws.Between(2 * kHour, 26 * kHour);
     if (const int64_t by_day = ByDay(time); by_day < world_->end()) time = by_day;
     amount -= amount * draws.Between(chains.fee_thousandths) / 1000;
     if (draws.Chance(400'000) && amount > 20'000) amount -= amount % 1'000;
@@ -221,17 +230,17 @@ void Chains::AddTransfers(Chain& chain, Draws& draws) const {
 }
 
 // Drift: a rising kind is rejected more often at the beginning, a falling one at the end.
-FraudType Chains::TypeOf(ChainId id, Draws& draws) const {
+uint8_t Chains::ScenarioOf(ChainId id, Draws& draws) const {
   constexpr int kTries = 16;
   uint32_t type = types_[type_choice_.Of(draws.Bits())];
   const auto progress = static_cast<int64_t>(id.stratum * 1'000 / per_block_);
   for (int i = 0; i < kTries; ++i) {
-    const int64_t drift = world_->parameters().typologies[type].drift_thousandths;
+    const int64_t drift = world_->parameters().scenarios[type].drift_thousandths;
     const int64_t share = 1'000'000 + drift * (2 * progress - 1'000);
     if (drift == 0 || static_cast<int64_t>(draws.Below(2'000'000)) < share) break;
     type = types_[type_choice_.Of(draws.Bits())];
   }
-  return static_cast<FraudType>(type);
+  return static_cast<uint8_t>(type);
 }
 
 Chain Chains::At(ChainId id) const {
@@ -239,7 +248,7 @@ Chain Chains::At(ChainId id) const {
   Draws draws(Key(id));
   const ChainParameters& chains = world_->parameters().chains;
   chain.hops = static_cast<uint32_t>(draws.Between(chains.hops));
-  chain.type = TypeOf(id, draws);
+  chain.scenario = ScenarioOf(id, draws);
   const int64_t length =
       std::max<int64_t>(1, StratumBegin(id.stratum + 1) - StratumBegin(id.stratum));
   const int64_t moment =

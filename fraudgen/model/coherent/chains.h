@@ -53,7 +53,7 @@ struct ChainStep {
 };
 
 struct Chain {
-  FraudType type = FraudType::kSocialEngineering;
+  uint8_t scenario = 0;
   uint64_t victim = 0;  // customer number
   uint32_t victim_rows = 0;
   uint32_t hops = 0;
@@ -76,6 +76,9 @@ class Chains {
   uint64_t PerBlock() const { return per_block_; }
   Chain At(ChainId id) const;
   uint32_t HopsOf(ChainId id) const;
+  // Returns the index of a mule of any block that takes part in chains at this time; requires
+  // ActiveMules().
+  uint64_t MuleAt(int64_t time) const;
 
   // Returns the chain whose hop number `hop` lands in `block` in this stratum.
   ChainId Landing(uint64_t block, uint64_t stratum, uint32_t hop) const;
@@ -96,7 +99,7 @@ class Chains {
   uint64_t Key(ChainId id) const;
   int64_t StratumBegin(uint64_t stratum) const;
   uint64_t VictimOf(ChainId id, int64_t day, Draws& draws) const;
-  FraudType TypeOf(ChainId id, Draws& draws) const;
+  uint8_t ScenarioOf(ChainId id, Draws& draws) const;
   void Pay(Chain& chain, int64_t day, Draws& draws) const;
   void AddTransfers(Chain& chain, Draws& draws) const;
 
@@ -106,12 +109,16 @@ class Chains {
   uint64_t mules_of_period_ = 1;   // for each hop
   uint64_t active_mules_ = 0;
   int64_t span_ = 0;
-  std::vector<uint32_t> types_;
+  std::vector<uint32_t> types_;  // the scenarios that start chains
   WeightedChoice type_choice_;
 };
 
-// Draws the amount of a theft: a part of the income, or from the typology's range.
-int64_t StolenAmount(const Typology& typology, const Person& person, Draws& draws);
+// Moves a time at night, when a limit would block the transfer, to the next morning.
+int64_t ByDay(int64_t time);
+// Draws the amount of a payment to a friend.
+int64_t ModestAmount(const World& world, const Person& person, Draws& draws);
+// Draws the amount of a theft: a part of the income, or from the scenario's range.
+int64_t StolenAmount(const Scenario& scenario, const Person& person, Draws& draws);
 
 // Accepts or rejects a victim candidate by the profile's susceptibility.
 bool Susceptible(const World& world, Profile profile, Draws& draws);

@@ -190,7 +190,9 @@ bool CustomerState::KnewShop(AccountNumber shop) const {
 bool CustomerState::HasPaid(const Row& row) const {
   if (row.stranger) return false;
   if (row.contact >= 0) return (known_contacts >> row.contact & 1) != 0;
-  if (row.receiver_is_shop && KnewShop(row.receiver)) return true;
+  if (row.receiver_is_shop && CityOf(row.merchant) == person.city && KnewShop(row.receiver)) {
+    return true;
+  }
   const auto contact = std::ranges::find(contacts, row.receiver) - contacts.begin();
   if (contact < std::ssize(contacts)) return (known_contacts >> contact & 1) != 0;
   return std::ranges::find(others_, HashOf(row.receiver)) != others_.end();
@@ -230,6 +232,14 @@ void CustomerState::Remember(const Row& row) {
   ++recent_rows;
   if (row.new_beneficiary && IsPaid(row)) RememberPaid(row);
   if (row.receiver == debt.to) debt = {};
+  last_paid = {};
+  if (row.kind == Kind::kPix && !row.stranger && !row.is_fraud) {
+    last_paid = {.time = row.time,
+                 .to = row.receiver,
+                 .merchant = row.merchant,
+                 .contact = row.contact,
+                 .shop = row.receiver_is_shop};
+  }
 }
 
 namespace {

@@ -50,6 +50,9 @@ struct Month {
   int64_t new_phone_at = kNever;
   int64_t spree_day = kNever;
   int64_t income_thousandths = 1'000;  // relative to the initial income
+  // Relatives: one sends money with the last row, and the other passes it on at once.
+  bool passes_on = false;
+  AccountNumber sends_to = kNoAccount;
 
   // The first and the last hours of a journey are spent in flight.
   static constexpr int64_t kFlight = 4 * kHour;
@@ -129,10 +132,21 @@ class CustomerState {
 
   // The last honest payment from another customer, until it is returned.
   struct Debt {
+    int64_t time = kNever;
     AccountNumber to = kNoAccount;
     int64_t amount = 0;
   };
   Debt debt;
+
+  // The receiver of the last payment, if it was an honest PIX that somebody may pay again.
+  struct Paid {
+    int64_t time = kNever;
+    AccountNumber to = kNoAccount;
+    MerchantNumber merchant = 0;
+    int8_t contact = -1;
+    bool shop = false;
+  };
+  Paid last_paid;
 
   std::vector<AccountNumber> contacts;
   uint64_t known_contacts = 0;  // bit mask

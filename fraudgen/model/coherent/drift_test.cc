@@ -6,6 +6,7 @@
 
 #include "fraudgen/model/coherent/coherent_model.h"
 #include "fraudgen/model/coherent/testing_collector.h"
+#include "fraudgen/model/coherent/testing_small_model.h"
 
 namespace reveza::fraudgen::coherent {
 namespace drift_test {
@@ -26,8 +27,8 @@ std::array<Half, 2> HalvesOf(const Drift& drift, int32_t rising, int32_t falling
   parameters.rows = 60'000;
   parameters.frauds = {.billionths = 60'000'000};
   parameters.drift = drift;
-  parameters.typologies[0].drift_thousandths = rising;
-  parameters.typologies[4].drift_thousandths = falling;
+  Named(parameters, "ENGENHARIA_SOCIAL").drift_thousandths = rising;
+  Named(parameters, "AUTOFRAUDE").drift_thousandths = falling;
   const auto model = CoherentModel::Make(parameters);
   EXPECT_TRUE(model);
   Collector collector;
@@ -38,9 +39,9 @@ std::array<Half, 2> HalvesOf(const Drift& drift, int32_t rising, int32_t falling
   for (std::size_t row = 0; row < rows.rows; ++row) {
     Half& half = halves[rows.Number("timestamp", row) < middle ? 0 : 1];
     if (rows.Number("is_fraud", row) != 0) {
-      const int64_t type = rows.Number("fraud_type", row);
-      half.rising += type == 0 ? 1 : 0;
-      half.falling += type == 4 ? 1 : 0;
+      const std::string& type = rows.Text("fraud_type", row);
+      half.rising += type == "ENGENHARIA_SOCIAL" ? 1 : 0;
+      half.falling += type == "AUTOFRAUDE" ? 1 : 0;
       continue;
     }
     const auto kind = static_cast<Kind>(rows.Number("type", row));
@@ -90,10 +91,10 @@ TEST(Drift, RejectsValuesOutOfRange) {
   parameters.drift.amounts_thousandths = -901;
   EXPECT_FALSE(Validate(parameters));
   parameters = {};
-  parameters.typologies[3].drift_thousandths = -1'001;
-  const Status typology = Validate(parameters);
-  ASSERT_FALSE(typology);
-  EXPECT_NE(typology.error().message.find("IDENTIDADE_FALSA"), std::string::npos);
+  Named(parameters, "IDENTIDADE_FALSA").drift_thousandths = -1'001;
+  const Status scenario = Validate(parameters);
+  ASSERT_FALSE(scenario);
+  EXPECT_NE(scenario.error().message.find("IDENTIDADE_FALSA"), std::string::npos);
 }
 
 }  // namespace drift_test

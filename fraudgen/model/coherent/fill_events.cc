@@ -130,7 +130,7 @@ void FillChanges(const Identity& identity, std::span<const ChangeRow> rows, Batc
 void FillRings(const Identity& identity, std::span<const RingRow> rows, Batch& batch) {
   ColumnFiller<RingRow> fill(rows, batch);
   const Presence is_chain =
-      fill.Where([](const RingRow& row) { return row.pattern == RingPattern::kMuleChain; });
+      fill.Where([](const RingRow& row) { return row.pattern != RingPattern::kSharedDevice; });
   fill.Identifier("ring_id", identity.rings, &RingRow::ring);
   fill.Code("pattern", &RingRow::pattern);
   fill.Code("role", &RingRow::role);

@@ -143,7 +143,15 @@ void FillTransactions(const Identity& identity, std::span<const Row> rows, Batch
   FillHistory(fill);
   fill.Flag("is_fraud", IsFraud);
   const Presence is_fraud = fill.Where(IsFraud);
-  fill.CodeIf("fraud_type", is_fraud, [](const Row& row) { return row.fraud_type; });
+  const std::span<const Scenario> scenarios = identity.world().parameters().scenarios;
+  fill.ShortTextIf(
+      "fraud_type", is_fraud,
+      [&](char* out, const Row& row) {
+        const std::string& name = scenarios[row.scenario].name;
+        std::memcpy(out, name.data(), name.size());
+        return out + name.size();
+      },
+      [](const Row& row) { return row.scenario; });
   fill.CodeIf("fraud_role", is_fraud, [](const Row& row) { return row.fraud_role; });
   fill.NumberIf("fraud_reported_at",
                 fill.Where([](const Row& row) { return row.reported_at != kNever; }),

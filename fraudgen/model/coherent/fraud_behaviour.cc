@@ -58,19 +58,17 @@ int64_t FraudBehaviour::FitAmount(const Row& row, int64_t amount, Draws& draws) 
 }
 
 void FraudBehaviour::BuyGoods(const CustomerState& customer, const FraudPlan& plan, uint64_t block,
-                              const Typology& typology, Draws& draws, Row& row) const {
+                              const Scenario& scenario, Draws& draws, Row& row) const {
   const auto reveals_trait = [&] { return world_->parameters().RevealsTrait(draws); };
   const bool test = plan.role == FraudRole::kTest;
   uint32_t category = ResellableGoods(draws.Bits());
-  if (typology.goods == Goods::kUsual) category = CategoryOf(row.merchant);
-  if (typology.goods == Goods::kDigital || test) category = kDigitalGoods;
+  if (scenario.goods == Goods::kUsual) category = CategoryOf(row.merchant);
+  if (scenario.goods == Goods::kDigital || test) category = kDigitalGoods;
   uint32_t city = customer.person.city;
-  if (typology.far_away && reveals_trait()) city = world_->AnyCity(Mix(plan.key));
+  if (scenario.far_away && reveals_trait()) city = world_->AnyCity(Mix(plan.key));
   if (reveals_trait()) honest_->Shop(customer, category, city, draws, row);
   if (plan.false_shop != FraudPlan::kNoShop) {
-    const uint64_t shop = Mix(block * 64 + plan.false_shop);
-    row.merchant = MerchantOf(world_->AnyCity(shop), ResellableGoodsOnline(Mix(shop)),
-                              static_cast<uint32_t>(shop % kMerchantsPerCity));
+    PayFalseShop(plan, block, row);
     row.entry = CardEntry::kManual;
     row.channel = Channel::kOnlineShop;
     if (!row.has_ip) row.ip = HonestBehaviour::OwnAddress(customer, row.time, draws);
@@ -87,13 +85,17 @@ void FraudBehaviour::BuyGoods(const CustomerState& customer, const FraudPlan& pl
   }
 }
 
-// Stolen money is also spent in shops, and false QR codes are a shop's. Others pay accounts of
-// fraudsters.
-bool FraudBehaviour::BuysByQrCode(const FraudPlan& plan, Draws& draws) const {
-  if (plan.type == FraudType::kFalseQrCode) return draws.Chance(700'000);
-  if (plan.type == FraudType::kMoneyLaundering) return false;
-  return IsUnsolicited(plan.role) || plan.role == FraudRole::kFirstParty ? draws.Chance(250'000)
-                                                                         : draws.Chance(60'000);
+void FraudBehaviour::PayFalseShop(const FraudPlan& plan, uint64_t block, Row& row) const {
+  const uint64_t shop = Mix(block * 64 + plan.false_shop);
+  row.merchant = MerchantOf(world_->AnyCity(shop), ResellableGoodsOnline(Mix(shop)),
+                            static_cast<uint32_t>(shop % kMerchantsPerCity));
+  row.has_merchant = true;
+  if (row.kind != Kind::kPix) return;
+  row.receiver = world_->MerchantAccount(row.merchant);
+  row.receiver_is_shop = true;
+  row.stranger = false;
+  row.contact = -1;
+  row.amount = std::min(row.amount, MaxAmount(CategoryOf(row.merchant)));
 }
 
 void FraudBehaviour::BuyByQrCode(const CustomerState& customer, const FraudPlan& plan, Draws& draws,
@@ -110,28 +112,34 @@ void FraudBehaviour::BuyByQrCode(const CustomerState& customer, const FraudPlan&
   row.amount = std::min(amount, MaxAmount(category));
 }
 
-void FraudBehaviour::UseFraudsterDevice(DeviceNumber device, const Typology& typology,
+void FraudBehaviour::UseFraudsterDevice(DeviceNumber device, const Scenario& scenario,
                                         Row& row) const {
   row.device = device;
-  row.channel = typology.web ? Channel::kWebBanking : Channel::kMobileApp;
+  row.channel = scenario.web ? Channel::kWebBanking : Channel::kMobileApp;
   row.ip = FraudsterAddress(device, row.time);
   row.has_ip = true;
+  // Mules act where they are.
+  if (row.fraud_role == FraudRole::kMuleHop || row.fraud_role == FraudRole::kCashOut) return;
   row.place = FraudsterPlace(device, row.time);
   row.has_place = true;
 }
 
 void FraudBehaviour::Pay(const CustomerState& customer, const FraudPlan& plan, uint64_t block,
                          Row& row) const {
-  const Typology& typology = world_->parameters().TypologyOf(plan.type);
+  const Scenario& scenario = world_->parameters().scenarios[plan.scenario];
   Draws draws(plan.key);
   honest_->PayWithKind(customer, plan.kind, draws, row);
   row.is_fraud = true;
-  row.fraud_type = plan.type;
+  row.scenario = plan.scenario;
   row.fraud_role = plan.role;
-  if (IsCard(row.kind)) BuyGoods(customer, plan, block, typology, draws, row);
+  if (IsCard(row.kind)) BuyGoods(customer, plan, block, scenario, draws, row);
   if (plan.IsCertain() || world_->parameters().RevealsTrait(draws))
     row.amount = FitAmount(row, plan.amount, draws);
-  if (plan.kind == Kind::kPix && !plan.IsCertain() && BuysByQrCode(plan, draws)) {
+  const bool by_code = plan.kind == Kind::kPix && !plan.IsCertain() &&
+                       draws.Chance(uint64_t{scenario.shop_thousandths} * 1'000);
+  if (plan.kind == Kind::kPix && plan.false_shop != FraudPlan::kNoShop) {
+    PayFalseShop(plan, block, row);
+  } else if (by_code) {
     BuyByQrCode(customer, plan, draws, row);
   } else if (plan.receiver != kNoAccount) {
     row.receiver = plan.receiver;
@@ -145,7 +153,7 @@ void FraudBehaviour::Pay(const CustomerState& customer, const FraudPlan& plan, u
   }
   const bool by_device = row.device != kNoDevice;
   if (by_device && plan.HasDevice() && world_->parameters().RevealsTrait(draws)) {
-    UseFraudsterDevice(world_->FraudsterDevice(block, plan.fraudster), typology, row);
+    UseFraudsterDevice(world_->FraudsterDevice(block, plan.fraudster), scenario, row);
   }
 }
 
@@ -154,12 +162,12 @@ int64_t FraudBehaviour::ReportedAt(const Row& row) const {
   Draws draws(world_->keys().Of(Purpose::kSettlements, row.number));
   int64_t hours = kHonestReportHours;
   if (row.is_fraud) {
-    const Typology& typology = parameters.TypologyOf(row.fraud_type);
-    uint64_t chance = uint64_t{typology.reported_thousandths} * 1000;
+    const Scenario& scenario = parameters.scenarios[row.scenario];
+    uint64_t chance = uint64_t{scenario.reported_thousandths} * 1000;
     // Hops are reported less often.
     if (row.fraud_role == FraudRole::kMuleHop || row.fraud_role == FraudRole::kCashOut) chance /= 2;
     if (!draws.Chance(chance) || draws.Chance(parameters.Missed())) return kNever;
-    hours = typology.report_hours;
+    hours = scenario.report_hours;
   } else if (!draws.Chance(parameters.FalselyReported())) {
     return kNever;
   }

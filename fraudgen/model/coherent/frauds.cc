@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <numeric>
+#include <span>
 #include <tuple>
+#include <vector>
 
-#include "fraudgen/lists/weights.h"
 #include "fraudgen/model/coherent/honest.h"
 
 namespace reveza::fraudgen::coherent {
@@ -17,9 +17,6 @@ constexpr int64_t kFraudsterAccountLife = 9 * kDay;
 // Offset of the rings' accounts among the fraudsters' accounts of a block.
 constexpr uint64_t kRingAccounts = uint64_t{1} << 21;
 constexpr uint64_t kRingDevices = uint64_t{1} << 21;
-constexpr uint64_t kEpisodesOfDevice = 3;
-constexpr uint32_t kShopsOfTriangulation = 24;
-static_assert(kShopsOfTriangulation <= FraudPlan::kNoShop);
 
 }  // namespace
 
@@ -68,7 +65,7 @@ std::vector<FraudPlan> FraudPlanner::Plan() {
   PlanOwnChains();
   PlanLandingHops();
   links_.shrink_to_fit();
-  PlanKinds();
+  PlanScenarios();
   std::ranges::sort(plans_, {}, [](const FraudPlan& plan) {
     return std::tuple(plan.time, plan.customer, plan.key);
   });
@@ -79,7 +76,7 @@ void FraudPlanner::PlanOwnChains() {
   for (uint64_t stratum = 0; stratum < chains_->PerBlock(); ++stratum) {
     const ChainId id = {.block = block_, .stratum = stratum};
     const Chain chain = chains_->At(id);
-    const Typology& typology = world_->parameters().TypologyOf(chain.type);
+    const Scenario& scenario = world_->parameters().scenarios[chain.scenario];
     for (uint32_t i = 0; i < chain.victim_rows; ++i) {
       FraudPlan plan;
       plan.time = chain.victim_payments[i].time;
@@ -88,10 +85,10 @@ void FraudPlanner::PlanOwnChains() {
       plan.key = NextKey();
       plan.link = Add({.ring = block_ * chains_->PerBlock() + stratum});
       plan.customer = static_cast<uint32_t>(Local(chain.victim));
-      plan.type = chain.type;
-      plan.role = typology.role;
-      if (typology.device == DeviceUse::kFraudster) {
-        plan.fraudster = static_cast<uint32_t>(stratum / kEpisodesOfDevice);
+      plan.scenario = chain.scenario;
+      plan.role = scenario.role;
+      if (scenario.device == DeviceUse::kFraudster) {
+        plan.fraudster = static_cast<uint32_t>(stratum / FraudPlan::kEpisodesOfDevice);
       }
       plans_.push_back(plan);
     }
@@ -117,38 +114,42 @@ void FraudPlanner::PlanHop(ChainId id, const Chain& chain, uint32_t hop) {
                    .credit = hop == 0 ? chain.Stolen() : chain.transfers[hop - 1].amount,
                    .hop = static_cast<uint8_t>(hop + 1)});
   plan.customer = static_cast<uint32_t>(Local(chain.mules[hop]));
-  plan.type = chain.type;
+  plan.scenario = chain.scenario;
   plan.role = FraudRole::kMuleHop;
   const uint64_t mule_index = chains_->MuleIndex(id.stratum, hop);
   if (hop + 1 < chain.hops) {
     plan.receiver = chain.mules[hop + 1];
   } else {
-    plan.role = FraudRole::kCashOut;
-    // Cash machines pay out at most 2,000 BRL.
-    if (plan.amount >= 2'000 && RoundToBanknotes(plan.amount) + 1'000 > plan.amount &&
-        plan.key % 3 != 0) {
-      plan.kind = Kind::kWithdrawal;
-      plan.amount = RoundToBanknotes(plan.amount);
-    } else {
-      plan.receiver = world_->FraudsterAccount(block_, kRingAccounts + chains_->RingOf(mule_index));
-    }
+    CashOut(mule_index, plan);
   }
   if (plan.kind == Kind::kPix) plan.fraudster = RingDevice(mule_index, plan.key >> 8);
   plans_.push_back(plan);
 }
 
-void FraudPlanner::PlanKinds() {
-  const Parameters& parameters = world_->parameters();
-  // The rows of each kind, less those already in chains.
+void FraudPlanner::CashOut(uint64_t mule_index, FraudPlan& plan) const {
+  plan.role = FraudRole::kCashOut;
+  // Cash machines pay out at most 2,000 BRL.
+  if (plan.amount >= 2'000 && RoundToBanknotes(plan.amount) + 1'000 > plan.amount &&
+      plan.key % 3 != 0) {
+    plan.kind = Kind::kWithdrawal;
+    plan.amount = RoundToBanknotes(plan.amount);
+  } else {
+    plan.receiver = world_->FraudsterAccount(block_, kRingAccounts + chains_->RingOf(mule_index));
+  }
+}
+
+void FraudPlanner::PlanScenarios() {
+  const std::span<const Scenario> scenarios = world_->parameters().scenarios;
+  // The rows of each scenario, less those already in chains.
   const uint64_t frauds = world_->Frauds(block_);
-  std::array<uint64_t, kFraudTypes> done{};
-  for (const FraudPlan& plan : plans_) ++done[static_cast<std::size_t>(plan.type)];
+  std::vector<uint64_t> done(scenarios.size());
+  for (const FraudPlan& plan : plans_) ++done[plan.scenario];
   uint64_t weights = 0;
-  for (const Typology& typology : parameters.typologies) weights += typology.weight;
+  for (const Scenario& scenario : scenarios) weights += scenario.weight;
   if (weights == 0) return;  // rejected by Validate()
-  std::array<uint64_t, kFraudTypes> missing{};
-  for (std::size_t i = 0; i < kFraudTypes; ++i) {
-    const uint64_t wanted = frauds * parameters.typologies[i].weight / weights;
+  std::vector<uint64_t> missing(scenarios.size());
+  for (std::size_t i = 0; i < scenarios.size(); ++i) {
+    const uint64_t wanted = frauds * scenarios[i].weight / weights;
     missing[i] = wanted > done[i] ? wanted - done[i] : 0;
   }
   const uint64_t left = frauds - plans_.size();
@@ -156,105 +157,14 @@ void FraudPlanner::PlanKinds() {
   uint64_t number = 0;
   uint64_t before = 0;
   uint64_t weight_before = 0;
-  for (std::size_t i = 0; i < kFraudTypes; ++i) {
+  for (std::size_t i = 0; i < scenarios.size(); ++i) {
     // Cumulative rounding makes the counts add up.
-    weight_before += sum == 0 ? parameters.typologies[i].weight : missing[i];
+    weight_before += sum == 0 ? scenarios[i].weight : missing[i];
     const uint64_t until = left * weight_before / (sum == 0 ? weights : sum);
     for (uint64_t rows = until - before; rows > 0;) {
-      const Typology& typology = parameters.typologies[i];
-      Draws draws(world_->keys().Of(Purpose::kFrauds, number, static_cast<uint16_t>(i)) ^ block_);
-      const auto wanted = static_cast<uint64_t>(draws.Between(typology.rows));
-      const uint64_t length = std::min(rows, wanted);
-      PlanEpisode(static_cast<FraudType>(i), length, number++);
-      rows -= length;
+      rows -= PlanEpisode(static_cast<uint8_t>(i), rows, number++);
     }
     before = until;
-  }
-}
-
-// Mules and synthetic identities are active as long as their account is open.
-Burst FraudPlanner::VictimOf(FraudType type, Draws& draws) const {
-  if (type == FraudType::kMoneyLaundering && mules_.mules() != 0) {
-    const uint64_t busy = chains_->ActiveMules();
-    const uint64_t index = draws.Below(busy != 0 ? busy : mules_.mules());
-    Burst burst = {.local = mules_.Mule(index), .from = world_->begin(), .until = world_->end()};
-    if (busy != 0) {
-      burst.from = chains_->ActiveFrom(index);
-      burst.until = std::min(burst.until, chains_->ActiveUntil(index));
-    }
-    return burst;
-  }
-  if (type == FraudType::kFalseIdentity && mules_.synthetic() != 0) {
-    return {.local = mules_.Synthetic(draws.Below(mules_.synthetic())),
-            .from = world_->begin(),
-            .until = world_->end()};
-  }
-  const Typology& typology = world_->parameters().TypologyOf(type);
-  return victims_.Any(typology.drift_thousandths, draws);
-}
-
-// Returns the start of an episode: at the victim's hours, or at the fraudster's.
-int64_t FraudPlanner::FirstTime(const Typology& typology, Profile profile, int64_t from,
-                                int64_t until, Draws& draws) const {
-  int64_t moment = draws.Between(from, until - 1);
-  // The maximum of two uniform times has a linearly rising density.
-  const int32_t drift = typology.drift_thousandths;
-  if (drift != 0 && draws.Below(1'000) < static_cast<uint64_t>(std::abs(drift))) {
-    const int64_t other = draws.Between(from, until - 1);
-    moment = drift > 0 ? std::max(moment, other) : std::min(moment, other);
-  }
-  int64_t hour = world_->UsualHour(profile, draws);
-  if (!draws.Chance(uint64_t{world_->parameters().Overlap()} * 1000)) {
-    if (typology.hours == HourUse::kOffice) hour = draws.Between(9, 17);
-    if (typology.hours == HourUse::kNight) hour = draws.Between(20, 29) % 24;
-    if (typology.hours == HourUse::kAny) hour = static_cast<int64_t>(draws.Below(24));
-  }
-  const int64_t time =
-      moment / kDay * kDay + hour * kHour + static_cast<int64_t>(draws.Below(kHour));
-  return time >= from && time < until ? time : moment;
-}
-
-void FraudPlanner::PlanEpisode(FraudType type, uint64_t rows, uint64_t number) {
-  const Parameters& parameters = world_->parameters();
-  const Typology& typology = parameters.TypologyOf(type);
-  Draws draws(world_->keys().Of(Purpose::kFrauds, number, 0x8000) ^ Mix(block_));
-  Burst burst = VictimOf(type, draws);
-  Person person = world_->PersonOf(first_customer_ + burst.local);
-  int64_t time = FirstTime(typology, person.profile, burst.from, burst.until, draws);
-  const WeightedChoice kinds(typology.kinds);
-  const uint64_t account_bits = draws.Bits();
-  const uint64_t shop = draws.Below(kShopsOfTriangulation);
-  for (uint64_t i = 0; i < rows; ++i) {
-    FraudPlan plan;
-    if (time >= std::min(world_->end(), person.closes_at)) {
-      time = draws.Between(burst.from, burst.until - 1);
-    }
-    plan.time = time;
-    plan.amount = StolenAmount(typology, person, draws);
-    plan.key = draws.Bits();
-    plan.customer = static_cast<uint32_t>(burst.local);
-    plan.kind = static_cast<Kind>(kinds.Of(draws.Bits()));
-    plan.type = type;
-    plan.role = typology.role;
-    if (i < typology.test_rows) {
-      plan.role = FraudRole::kTest;
-      plan.amount = draws.Between(500, 1'500);
-    }
-    if (HasReceiver(plan.kind)) plan.receiver = FraudsterAccount(time, account_bits);
-    if (typology.device == DeviceUse::kFraudster) {
-      plan.fraudster = static_cast<uint32_t>(chains_->PerBlock() / kEpisodesOfDevice + 1 +
-                                             number / kEpisodesOfDevice);
-    }
-    plans_.push_back(plan);
-    if (type == FraudType::kTriangulation) {
-      // The same false shop, with other victims' cards.
-      plans_.back().false_shop = static_cast<uint8_t>(shop);
-      if (const auto other = victims_.Covering(time, time + kHour, draws)) burst = *other;
-      person = world_->PersonOf(first_customer_ + burst.local);
-    }
-    time += draws.Between(typology.gap_minutes.min * kMinute, typology.gap_minutes.max * kMinute);
-    // Some pause for hours or days.
-    if (draws.Chance(uint64_t{parameters.Overlap()} * 600)) time += draws.Between(kHour, 3 * kDay);
   }
 }
 

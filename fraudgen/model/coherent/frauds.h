@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <span>
 #include <vector>
 
 #include "fraudgen/model/coherent/calendar.h"
@@ -17,6 +19,7 @@ struct FraudPlan {
   static constexpr uint32_t kNoFraudster = ~uint32_t{0};
   static constexpr uint32_t kNoLink = ~uint32_t{0};
   static constexpr uint8_t kNoShop = 255;
+  static constexpr uint64_t kEpisodesOfDevice = 2;
 
   int64_t time = 0;
   int64_t amount = 0;
@@ -24,22 +27,23 @@ struct FraudPlan {
   uint64_t key = 0;                   // seeds what is drawn later
   uint32_t customer = 0;              // index in the block
   uint32_t fraudster = kNoFraudster;  // block index of a fraudster's or a ring's device
-  uint32_t link = kNoLink;            // of a chain; see FraudPlanner::LinkOf
+  uint32_t link = kNoLink;            // if its money moves on; see FraudPlanner::LinkOf
   uint8_t false_shop = kNoShop;       // of the block, used by all rows of an episode
   Kind kind = Kind::kPix;
-  FraudType type = FraudType::kSocialEngineering;
+  uint8_t scenario = 0;
   FraudRole role = FraudRole::kVictim;
 
   bool HasDevice() const { return fraudster != kNoFraudster; }
-  // Payments of a chain are always approved.
+  // Payments whose money moves on are always approved.
   bool IsCertain() const { return link != kNoLink; }
 };
 
-// Additional data of a row of a chain.
+// Additional data of a row whose money moves on.
 struct ChainLink {
-  uint64_t ring = 0;   // the number of the chain
+  uint64_t ring = 0;   // the number of the chain or episode
   int64_t credit = 0;  // credited to the account just before
   uint8_t hop = 0;     // 0 is the victim
+  RingPattern pattern = RingPattern::kMuleChain;
 };
 
 class FraudPlanner {
@@ -57,13 +61,46 @@ class FraudPlanner {
   uint32_t RingDevice(uint64_t mule_index, uint64_t bits) const;
 
  private:
+  // The payments of one scenario that belong together.
+  struct Episode {
+    const Scenario* scenario = nullptr;
+    uint8_t index = 0;  // of the scenario
+    uint64_t number = 0;
+    uint64_t account_bits = 0;
+    uint64_t shop = 0;
+    std::vector<FraudPlan> plans = {};
+  };
+  struct Mule {
+    uint32_t local = 0;
+    uint64_t index = 0;  // of the block's mules
+  };
+  // What an account holds of an episode's money.
+  struct Holding {
+    int64_t amount = 0;
+    int64_t credit = 0;  // of it, what was not credited yet
+    int64_t since = 0;
+  };
+  using Holdings = std::map<uint32_t, Holding>;  // by local customer number
+
   void PlanOwnChains();
   void PlanLandingHops();
   void PlanHop(ChainId id, const Chain& chain, uint32_t hop);
-  void PlanKinds();
-  void PlanEpisode(FraudType type, uint64_t rows, uint64_t number);
-  Burst VictimOf(FraudType type, Draws& draws) const;
-  int64_t FirstTime(const Typology& typology, Profile profile, int64_t from, int64_t until,
+  void PlanScenarios();
+  // Plans an episode of at most `rows` rows, and returns how many.
+  uint64_t PlanEpisode(uint8_t scenario, uint64_t rows, uint64_t number);
+  void PlanPayments(const Burst& burst, int64_t time, Draws& draws, Episode& episode) const;
+  // Adds how the money of an episode's payments moves on.
+  void PlanMoves(Draws& draws, Episode& episode);
+  std::vector<std::vector<Mule>> ChooseMules(const Episode& episode, Draws& draws) const;
+  void PassOn(const Move& move, const Mule& from, std::span<const Mule> to, uint8_t hop,
+              Draws& draws, Holdings& holdings, Episode& episode);
+  void AddTransfer(const Mule& from, const Mule* to, const ChainLink& link, int64_t time,
+                   int64_t amount, Draws& draws, Episode& episode);
+  // Makes the plan one by which money leaves the bank.
+  void CashOut(uint64_t mule_index, FraudPlan& plan) const;
+  Burst VictimOf(const Scenario& scenario, Draws& draws) const;
+  Burst OtherVictim(const Scenario& scenario, const Burst& first, int64_t time, Draws& draws) const;
+  int64_t FirstTime(const Scenario& scenario, Profile profile, int64_t from, int64_t until,
                     Draws& draws) const;
   AccountNumber FraudsterAccount(int64_t time, uint64_t bits) const;
   uint32_t Add(const ChainLink& link);
@@ -95,10 +132,11 @@ class FraudBehaviour {
 
  private:
   void BuyGoods(const CustomerState& customer, const FraudPlan& plan, uint64_t block,
-                const Typology& typology, Draws& draws, Row& row) const;
-  void UseFraudsterDevice(DeviceNumber device, const Typology& typology, Row& row) const;
+                const Scenario& scenario, Draws& draws, Row& row) const;
+  // Sets the shop that all victims of an episode pay.
+  void PayFalseShop(const FraudPlan& plan, uint64_t block, Row& row) const;
+  void UseFraudsterDevice(DeviceNumber device, const Scenario& scenario, Row& row) const;
   int64_t FitAmount(const Row& row, int64_t amount, Draws& draws) const;
-  bool BuysByQrCode(const FraudPlan& plan, Draws& draws) const;
   void BuyByQrCode(const CustomerState& customer, const FraudPlan& plan, Draws& draws,
                    Row& row) const;
   uint32_t FraudsterCity(uint64_t fraudster) const;

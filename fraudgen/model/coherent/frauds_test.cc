@@ -49,16 +49,21 @@ TEST(FraudPlanner, KindsFollowTheWeights) {
   const Chains chains(world);
   const std::vector<FraudPlan> plans = FraudPlanner(world, chains, 0).Plan();
   ASSERT_EQ(plans.size(), 10'000u);
-  std::array<uint32_t, kFraudTypes> counts{};
+  const std::vector<Scenario>& scenarios = world.parameters().scenarios;
+  std::vector<uint64_t> counts(scenarios.size());
   uint64_t chained = 0;
   for (const FraudPlan& plan : plans) {
-    ++counts[static_cast<std::size_t>(plan.type)];
+    ++counts[plan.scenario];
     chained += plan.IsCertain() ? 1 : 0;
   }
   EXPECT_GT(chained, 1'500u);
   EXPECT_LE(chained, 5'000u) << "chains are at most half";
-  for (std::size_t i = 0; i < kFraudTypes; ++i) {
-    EXPECT_NEAR(counts[i], world.parameters().typologies[i].weight * 100, 2) << kFraudTypeNames[i];
+  uint64_t weights = 0;
+  for (const Scenario& scenario : scenarios) weights += scenario.weight;
+  for (std::size_t i = 0; i < scenarios.size(); ++i) {
+    EXPECT_NEAR(static_cast<double>(counts[i]),
+                static_cast<double>(scenarios[i].weight * 10'000) / static_cast<double>(weights), 4)
+        << scenarios[i].name;
   }
 }
 
@@ -67,12 +72,12 @@ TEST(FraudPlanner, TakeoversUseOneNewDeviceAndStartWithTests) {
   const Chains chains(world);
   int tests = 0;
   for (const FraudPlan& plan : FraudPlanner(world, chains, 0).Plan()) {
-    const Typology& typology = world.parameters().TypologyOf(plan.type);
+    const Scenario& scenario = world.parameters().scenarios[plan.scenario];
     if (plan.role == FraudRole::kTest) {
       ++tests;
       EXPECT_LE(plan.amount, 1'500);
     }
-    if (plan.role == FraudRole::kTakeover && typology.device == DeviceUse::kFraudster) {
+    if (plan.role == FraudRole::kTakeover && scenario.device == DeviceUse::kFraudster) {
       EXPECT_TRUE(plan.HasDevice());
     }
     if (plan.role == FraudRole::kVictim) {

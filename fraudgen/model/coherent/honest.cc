@@ -47,6 +47,18 @@ constexpr auto kOnline = []() consteval {
 constexpr uint64_t kOnlyOnce = 500'000;
 // Payments to people that return money while somebody else paid last, in millionths.
 constexpr uint64_t kPaidBack = 150'000;
+// Payments to people within a day of money from another customer that pass most of it on: a rent or
+// a bill that one collects, in millionths.
+constexpr uint64_t kPassedOn = 300'000;
+// Customers with an additional card that a relative uses in another city, and the purchases by card
+// that are the relative's, in millionths.
+constexpr uint64_t kAdditionalCards = 100'000;
+constexpr uint64_t kByRelative = 250'000;
+// PIX within minutes of another that go to the same receiver, in millionths.
+constexpr uint64_t kPaidAgain = 400'000;
+constexpr int64_t kSoonAfter = 45 * kMinute;
+// Payments to people that leave nothing on the account, in millionths.
+constexpr uint64_t kAllThatIsLeft = 20'000;
 
 constexpr std::array<int64_t, 7> kTopUps = {1'500, 2'000, 2'500, 3'000, 4'000, 5'000, 10'000};
 
@@ -126,6 +138,7 @@ Kind HonestBehaviour::KindOf(const CustomerState& customer, int64_t time, Draws&
 void HonestBehaviour::Pay(const CustomerState& customer, uint32_t index, Row& row) const {
   if (index < customer.month.standing_orders) return PayStandingOrder(customer, index, row);
   Draws draws(Mix(customer.month.key + index) ^ static_cast<uint64_t>(Purpose::kPayments));
+  if (PayForRelative(customer, index, draws, row)) return;
   PayWithKind(customer, KindOf(customer, row.time, draws), draws, row);
   if (row.kind == Kind::kMobileTopup) return;  // fixed prices
   if (row.time / kDay == customer.month.spree_day) {
@@ -139,6 +152,38 @@ void HonestBehaviour::Pay(const CustomerState& customer, uint32_t index, Row& ro
     row.amount = std::max<int64_t>(row.amount * share / kOne, 200);
   }
   if (row.kind == Kind::kWithdrawal) row.amount = RoundToBanknotes(row.amount);
+  if (HasReceiver(row.kind) && !row.receiver_is_shop) EmptyAccount(customer, draws, row);
+}
+
+bool HonestBehaviour::PayForRelative(const CustomerState& customer, uint32_t index, Draws& draws,
+                                     Row& row) const {
+  const Month& month = customer.month;
+  const CustomerState::Debt& debt = customer.debt;
+  const bool sends = month.sends_to != kNoAccount;
+  const bool passes_on = month.passes_on && debt.amount != 0 && row.time - debt.time < kHour;
+  if (index + 1 != month.rows || (!sends && !passes_on)) return false;
+  row.kind = Kind::kPix;
+  row.has_place = LocationAt(customer, row.time, row.place);
+  PayPerson(customer, draws, row);
+  if (passes_on) {
+    row.amount = std::max<int64_t>(debt.amount * draws.Between(850, 1'000) / 1'000, 200);
+    return true;
+  }
+  row.receiver = month.sends_to;
+  row.stranger = false;
+  const auto found = std::ranges::find(customer.contacts, row.receiver);
+  row.contact = found == customer.contacts.end()
+                    ? int8_t{-1}
+                    : static_cast<int8_t>(found - customer.contacts.begin());
+  row.amount = std::max<int64_t>(std::min(row.amount, customer.balance * 9 / 10), 200);
+  return true;
+}
+
+// Some move all that is left to an account elsewhere, or pay a debt with it.
+void HonestBehaviour::EmptyAccount(const CustomerState& customer, Draws& draws, Row& row) const {
+  constexpr int64_t kWorthwhile = 5'000;
+  if (customer.balance < kWorthwhile || customer.balance > customer.person.income / 2) return;
+  if (draws.Chance(kAllThatIsLeft)) row.amount = customer.balance;
 }
 
 void HonestBehaviour::PayWithKind(const CustomerState& customer, Kind kind, Draws& draws,
@@ -185,7 +230,26 @@ void HonestBehaviour::UseOwnDevice(const CustomerState& customer, Draws& draws, 
   row.has_ip = true;
 }
 
+bool HonestBehaviour::PayAgain(const CustomerState& customer, Draws& draws, Row& row) const {
+  const CustomerState::Paid& last = customer.last_paid;
+  if (last.to == kNoAccount || row.time - last.time > kSoonAfter) return false;
+  if (!draws.Chance(kPaidAgain)) return false;
+  UseOwnDevice(customer, draws, row);
+  row.receiver = last.to;
+  row.contact = last.contact;
+  row.receiver_is_shop = row.has_merchant = last.shop;
+  if (last.shop) {
+    row.merchant = last.merchant;
+    row.amount = GoodsAmount(customer, CategoryOf(last.merchant), row.time, draws);
+  } else {
+    const auto median = person_medians_[static_cast<std::size_t>(customer.person.profile)];
+    row.amount = PersonsAmount(median * Scaled(customer.scale, row.time) / kOne, draws);
+  }
+  return true;
+}
+
 void HonestBehaviour::PayPix(const CustomerState& customer, Draws& draws, Row& row) const {
+  if (PayAgain(customer, draws, row)) return;
   const bool shop = draws.Chance(world_->parameters().population.pix_to_shops) &&
                     !customer.month.OnJourney(row.time);
   if (!shop) return PayPerson(customer, draws, row);
@@ -237,6 +301,10 @@ void HonestBehaviour::PayPerson(const CustomerState& customer, Draws& draws, Row
   const uint64_t index = UpperProduct(even * even, customer.contacts.size());
   row.receiver = customer.contacts[index];
   row.contact = static_cast<int8_t>(index);
+  const CustomerState::Debt& debt = customer.debt;
+  if (debt.amount != 0 && row.time - debt.time < kDay && draws.Chance(kPassedOn)) {
+    row.amount = std::max<int64_t>(debt.amount * draws.Between(850, 1'000) / 1'000, 200);
+  }
 }
 
 bool HonestBehaviour::PayBack(const CustomerState& customer, Draws& draws, Row& row) {
@@ -259,6 +327,11 @@ void HonestBehaviour::PayWithCard(const CustomerState& customer, Draws& draws, R
     if (draws.Chance(world_->parameters().population.travel_goods)) {
       category = kJourney[draws.Below(kJourney.size())];
     }
+  }
+  // Some have an additional card with a relative elsewhere.
+  const uint64_t relative = Mix(customer.person.key ^ 0x6164646974u);
+  if (relative % 1'000'000 < kAdditionalCards && draws.Chance(kByRelative)) {
+    city = world_->AnyCity(Mix(relative));
   }
   Shop(customer, category, city, draws, row);
 }

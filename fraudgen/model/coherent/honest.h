@@ -71,6 +71,11 @@ class HonestBehaviour {
   Kind KindOf(const CustomerState& customer, int64_t time, Draws& draws) const;
   void PayPix(const CustomerState& customer, Draws& draws, Row& row) const;
   void PayPerson(const CustomerState& customer, Draws& draws, Row& row) const;
+  // Pays a relative who passes the money on, or passes it on.
+  bool PayForRelative(const CustomerState& customer, uint32_t index, Draws& draws, Row& row) const;
+  // Pays the receiver of a few minutes ago once more, in some cases: another round, the rest of a
+  // sum, a second ticket.
+  bool PayAgain(const CustomerState& customer, Draws& draws, Row& row) const;
   // Returns money to the contact who paid the customer last, if it was a contact.
   static bool PayBack(const CustomerState& customer, Draws& draws, Row& row);
   void PayWithCard(const CustomerState& customer, Draws& draws, Row& row) const;
@@ -79,6 +84,7 @@ class HonestBehaviour {
   void TopUp(const CustomerState& customer, Draws& draws, Row& row) const;
   void Withdraw(const CustomerState& customer, Draws& draws, Row& row) const;
   void UseOwnDevice(const CustomerState& customer, Draws& draws, Row& row) const;
+  void EmptyAccount(const CustomerState& customer, Draws& draws, Row& row) const;
   int64_t UsualAmount(const CustomerState& customer, uint32_t category, int64_t time) const;
   int64_t GoodsAmount(const CustomerState& customer, uint32_t category, int64_t time,
                       Draws& draws) const;

@@ -5,6 +5,13 @@
 #include "fraudgen/model/coherent/honest.h"
 
 namespace reveza::fraudgen::coherent {
+namespace {
+
+constexpr uint64_t kCommuters = 60'000;  // of the customers, in millionths
+constexpr int32_t kCommute = 700'000;    // about 80 km
+constexpr uint64_t kLonger = 200'000;    // pauses in a sitting that may be longer, in millionths
+
+}  // namespace
 
 uint32_t HonestBehaviour::StandingOrders(Profile profile, uint32_t rows) const {
   return rows * world_->parameters().HabitsOf(profile).standing_orders_percent / 100;
@@ -33,6 +40,10 @@ Month HonestBehaviour::PlanMonth(const Person& person, const Slice& slice, uint3
   if (draws.Chance(parameters.lookalikes.spree_a_month * factor / 1000)) {
     month.spree_day = day();
   }
+  // The first of a family of four.
+  constexpr uint64_t kPassesOn = 120'000;  // a month, in millionths
+  month.passes_on = person.number % World::kHousehold == 0 && rows > month.standing_orders &&
+                    draws.Chance(kPassesOn);
   return month;
 }
 
@@ -66,7 +77,8 @@ int64_t HonestBehaviour::TimeOf(const CustomerState& customer, const Slice& slic
   int64_t time = times.Of(person, static_cast<uint32_t>(odd), draws);
   const int64_t end = std::min(slice.end(), person.closes_at);
   for (uint32_t i = first; i < index; ++i) {
-    const int64_t later = time + draws.Between(kMinute, 6 * kMinute);
+    const int64_t longest = draws.Chance(kLonger) ? 45 * kMinute : 6 * kMinute;
+    const int64_t later = time + draws.Between(kMinute, longest);
     if (later < end) time = later;
   }
   return time;
@@ -83,7 +95,13 @@ bool HonestBehaviour::LocationAt(const CustomerState& customer, int64_t time, Pl
   } else {
     const int64_t hour = time % kDay / kHour;
     const bool weekday = WeekdayOf(time / kDay) < Weekday::kSaturday;
-    place = weekday && hour >= 9 && hour < 18 ? person.work : person.home;
+    const bool at_work = weekday && hour >= 9 && hour < 18;
+    place = at_work ? person.work : person.home;
+    // Some work in another town.
+    const uint64_t commuter = Mix(person.key ^ 0x636f6d6d757465u);
+    if (at_work && commuter % 1'000'000 < kCommuters) {
+      place.latitude += (commuter >> 32 & 1) != 0 ? kCommute : -kCommute;
+    }
   }
   // With the inaccuracy of a phone's position.
   const uint64_t bits = Mix(person.key ^ static_cast<uint64_t>(time));

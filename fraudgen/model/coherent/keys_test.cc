@@ -47,7 +47,7 @@ TEST(Keys, AreBijectionsOfTexts) {
             (std::set<std::string>{
                 "rides.device_id", "rides.passenger_id", "transactions.card_number_hash",
                 "transactions.counterparty_account", "transactions.customer_id",
-                "transactions.device_id", "transactions.ip_address", "transactions.merchant_id"}));
+                "transactions.device_id", "transactions.fraud_type", "transactions.ip_address", "transactions.merchant_id"}));
 }
 
 }  // namespace keys_test

@@ -161,25 +161,6 @@ void AddFrauds(FieldList& fields, Parameters& parameters) {
   fields.AddEach("ride_frauds", lists::kRideFraudTypeNames, parameters.ride_frauds);
 }
 
-void AddTypology(FieldList& fields, const std::string& section, Typology& typology) {
-  fields.Add(section, {{"weight", &typology.weight},
-                       {"rows", &typology.rows, 1, 16},
-                       {"test_rows", &typology.test_rows, 0, int64_t{typology.rows.min} - 1},
-                       {"gap_minutes", &typology.gap_minutes, 1, 10'000},
-                       {"device", &typology.device},
-                       {"hours", &typology.hours},
-                       {"goods", &typology.goods},
-                       {"far_away", &typology.far_away},
-                       {"web", &typology.web},
-                       {"chains", &typology.chains},
-                       {"income_thousandths", &typology.income_thousandths},
-                       {"amount", &typology.amount},
-                       {"report_hours", &typology.report_hours, 1, kAny},
-                       {"reported_thousandths", &typology.reported_thousandths, 0, 1'000},
-                       {"drift_thousandths", &typology.drift_thousandths, -1'000, 1'000}});
-  fields.AddEach(section + ".kinds", kKindNames, typology.kinds);
-}
-
 }  // namespace
 
 std::vector<ParameterField> FieldsOf(Parameters& parameters) {
@@ -190,9 +171,6 @@ std::vector<ParameterField> FieldsOf(Parameters& parameters) {
   AddPeople(fields, parameters);
   AddBank(fields, parameters);
   AddFrauds(fields, parameters);
-  for (std::size_t i = 0; i < kFraudTypes; ++i) {
-    AddTypology(fields, fmt::format("typologies.{}", kFraudTypeNames[i]), parameters.typologies[i]);
-  }
   return fields.Take();
 }
 

@@ -1,4 +1,4 @@
-// The default behaviour of each kind of fraud and of each profile's customers, and its validation.
+// The default behaviour of each profile's customers, and the validation of all parameters.
 #include "fraudgen/model/coherent/parameters.h"
 
 #include <fmt/format.h>
@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <variant>
 
 #include "fraudgen/lists/profiles.h"
@@ -36,11 +37,6 @@ uint64_t OutsideBankingHours(const ProfileHabits& profile) {
   const auto weekend = uint64_t{profile.weekend_percent};
   return kPartsPerMillion - kPartsPerMillion * open / all * 500 / (500 + 2 * weekend);
 }
-
-constexpr auto kDefaults = std::to_array<Typology>({
-#include "generated/fraudgen/lists/typologies.inc"
-});
-static_assert(kDefaults.size() == kFraudTypes);
 
 }  // namespace
 
@@ -69,12 +65,12 @@ uint64_t HonestPixMillionths(const Parameters& parameters) {
 uint64_t FraudPixMillionths(const Parameters& parameters) {
   uint64_t frauds = 0;
   uint64_t pix = 0;
-  for (const Typology& typology : parameters.typologies) {
+  for (const Scenario& scenario : parameters.scenarios) {
     const uint64_t kinds =
-        std::accumulate(typology.kinds.begin(), typology.kinds.end(), uint64_t{0});
+        std::accumulate(scenario.kinds.begin(), scenario.kinds.end(), uint64_t{0});
     if (kinds == 0) continue;
-    frauds += typology.weight;
-    pix += kPartsPerMillion * typology.weight * typology.kinds[At(Kind::kPix)] / kinds;
+    frauds += scenario.weight;
+    pix += kPartsPerMillion * scenario.weight * scenario.kinds[At(Kind::kPix)] / kinds;
   }
   return frauds == 0 ? 0 : pix / frauds;
 }
@@ -142,26 +138,14 @@ Status CheckCalendar(const CalendarParameters& calendar) {
   return {};
 }
 
-Status CheckTypology(const Typology& typology, std::string_view name) {
-  const auto require = [&](bool met, std::string_view what, std::string_view rule) -> Status {
-    if (met) return {};
-    return InvalidArgument("{} of {} must {}", what, name, rule);
-  };
-  const Range<uint32_t>& income = typology.income_thousandths;
-  const Range<int64_t>& amount = typology.amount;
-  RETURN_IF_ERROR(
-      require(AreWeights(typology.kinds), "kinds", "have a weight above 0, and a sum below 2^32"));
-  RETURN_IF_ERROR(require(!typology.chains || (typology.kinds[0] != 0 && typology.rows.min <= 3),
-                          "chains",
-                          "be false unless PIX is among its kinds and least_rows at most 3"));
-  RETURN_IF_ERROR(require(income.max >= income.min && amount.max >= amount.min && amount.min >= 0 &&
-                              (amount.max != 0 || income.max != 0),
-                          "the amounts", "be in order and not all 0"));
-  RETURN_IF_ERROR(require(amount.max == 0 || income.max == 0, "the amounts",
-                          "be a part of the income or in cents, not both: one of most_amount and "
-                          "most_income_thousandths must be 0"));
-  return require(!typology.web || typology.device == DeviceUse::kFraudster, "web",
-                 "be false unless the fraudster's device is used (device thief)");
+Status CheckScenarios(std::span<const Scenario> scenarios) {
+  if (scenarios.size() > kMaxScenarios) {
+    return InvalidArgument("{} scenarios; at most {} are supported", scenarios.size(),
+                           kMaxScenarios);
+  }
+  for (const Scenario& scenario : scenarios) RETURN_IF_ERROR(Validate(scenario));
+  if (AreWeights(lists::WeightsOf(scenarios))) return {};
+  return InvalidArgument("the weights of the scenarios must not all be 0, with a sum below 2^32");
 }
 
 // The customers, blocks and period.
@@ -218,22 +202,23 @@ Status Validate(const Parameters& parameters) {
   if (!AreWeights(parameters.population.pix_keys)) {
     return InvalidArgument("pix_keys of the population must have a weight above 0");
   }
-  for (std::size_t i = 0; i < kFraudTypes; ++i) {
-    RETURN_IF_ERROR(CheckTypology(parameters.typologies[i], kFraudTypeNames[i]));
-  }
-  if (!AreWeights(lists::WeightsOf(parameters.typologies))) {
-    return InvalidArgument(
-        "the weights of the kinds of fraud must not all be 0, with a sum below 2^32");
-  }
+  RETURN_IF_ERROR(CheckScenarios(parameters.scenarios));
   if (parameters.frauds_of_pix && FraudPixMillionths(parameters) == 0) {
     return InvalidArgument(
-        "a fraud rate of the PIX rows requires a kind of fraud with PIX among its kinds");
+        "a fraud rate of the PIX rows requires a scenario with PIX among its kinds");
   }
   if (AreWeights(parameters.ride_frauds)) return {};
   return InvalidArgument("the weights of ride_frauds must not all be 0, with a sum below 2^32");
 }
 
-std::array<Typology, kFraudTypes> Parameters::DefaultTypologies() { return kDefaults; }
+void Parameters::Add(Scenario scenario) {
+  const auto found = std::ranges::find(scenarios, scenario.name, &Scenario::name);
+  if (found == scenarios.end()) {
+    scenarios.push_back(std::move(scenario));
+  } else {
+    *found = std::move(scenario);
+  }
+}
 
 namespace {
 

@@ -12,48 +12,22 @@
 #include "fraudgen/lists/rides.h"
 #include "fraudgen/model/blocks.h"
 #include "fraudgen/model/coherent/draws.h"
+#include "fraudgen/model/coherent/scenario.h"
 #include "fraudgen/schema/schema_coherent.h"
 #include "fraudgen/values/cpf.h"
 
 namespace reveza::fraudgen::coherent {
 
 inline constexpr std::size_t kProfiles = kProfileNames.size();
-inline constexpr std::size_t kKinds = kKindNames.size();
-inline constexpr std::size_t kFraudTypes = kFraudTypeNames.size();
 inline constexpr std::size_t kRideFraudTypes = lists::kRideFraudTypeNames.size();
 
-enum class DeviceUse : uint8_t { kOwn, kFraudster };  // whose device is used
-enum class HourUse : uint8_t { kAny, kOffice, kNight };
-enum class Goods : uint8_t { kUsual, kSellable, kDigital };  // bought by card
-
-// The behaviour of one kind of fraud.
-struct Typology {
-  uint32_t weight = 0;                       // share of the fraud rows
-  Range<uint32_t> rows = {1, 1};             // per episode
-  uint32_t test_rows = 0;                    // initial small payments that test a card
-  Range<uint32_t> gap_minutes = {1, 1};      // between rows of an episode
-  std::array<uint32_t, kKinds> kinds = {1};  // weights of the kinds of payment; default only PIX
-  FraudRole role = FraudRole::kVictim;
-  DeviceUse device = DeviceUse::kOwn;
-  HourUse hours = HourUse::kAny;
-  Goods goods = Goods::kUsual;
-  bool far_away = false;                    // the card is used in another city
-  bool web = false;                         // in the browser
-  bool chains = false;                      // some episodes start a mule chain
-  Range<uint32_t> income_thousandths = {};  // amount relative to the monthly income
-  Range<int64_t> amount = {};               // or, if its maximum is not 0, in cents
-  uint32_t report_hours = 1;                // median delay of the report
-  uint32_t reported_thousandths = 0;        // reported frauds, at difficulty 0
-  int32_t drift_thousandths = 0;            // -1000 to 1000: change of frequency, see Drift
-};
-
 struct ChainParameters {
-  uint32_t most_share_thousandths = 500;  // maximum share of a block's frauds
+  uint32_t most_share_thousandths = 350;  // maximum share of a block's frauds
   Range<uint32_t> hops = {2, 4};
   Range<uint32_t> delay_minutes = {2, 25};
   Range<uint32_t> fee_thousandths = {30, 100};
   uint32_t mules_thousandths = 60;  // maximum share of a block's customers
-  uint32_t hops_of_a_mule = 30;     // approximate number before a mule is abandoned
+  uint32_t hops_of_a_mule = 12;     // approximate number before a mule is abandoned
   uint32_t mules_of_a_ring = 6;
 };
 
@@ -173,7 +147,7 @@ struct RiskWeights {
 };
 
 // Linear drift from the first day to the last, in thousandths; none by default. A kind of fraud has
-// its own (Typology::drift_thousandths): at 1000 it rises from none to twice its mean, at -1000 the
+// its own (Scenario::drift_thousandths): at 1000 it rises from none to twice its mean, at -1000 the
 // reverse, and its total stays the same.
 struct Drift {
   int32_t amounts_thousandths = 0;     // growth of incomes and honest amounts
@@ -196,7 +170,7 @@ struct Parameters {
   uint32_t difficulty = 500;  // thousandths
   uint64_t rows_per_block = 2'000'000;
 
-  std::array<Typology, kFraudTypes> typologies = DefaultTypologies();
+  std::vector<Scenario> scenarios = BuiltInScenarios();  // kinds of fraud
   std::array<ProfileHabits, kProfiles> profiles = DefaultProfiles();
   CalendarParameters calendar;
   DifficultyScale difficulty_scale;
@@ -211,16 +185,14 @@ struct Parameters {
   Drift drift;
   std::array<uint32_t, kRideFraudTypes> ride_frauds = lists::kRideFraudTypeWeights;
 
-  static std::array<Typology, kFraudTypes> DefaultTypologies();
   static std::array<ProfileHabits, kProfiles> DefaultProfiles();
 
   uint64_t Days() const { return static_cast<uint64_t>(last_day - first_day + 1); }
   const ProfileHabits& HabitsOf(Profile profile) const {
     return profiles[static_cast<std::size_t>(profile)];
   }
-  const Typology& TypologyOf(FraudType type) const {
-    return typologies[static_cast<std::size_t>(type)];
-  }
+  // Adds a scenario, or replaces the one of that name.
+  void Add(Scenario scenario);
   // Probability that a trait of a fraud matches honest rows, in thousandths.
   uint32_t Overlap() const { return AtDifficulty(difficulty_scale.overlap_thousandths); }
   // Draws whether a trait of a fraud differs from honest rows.
@@ -245,10 +217,10 @@ inline constexpr uint32_t kEasy = 150;
 inline constexpr uint32_t kMedium = 500;
 inline constexpr uint32_t kHard = 850;
 
-// A behaviour parameter by name, and its valid numbers, of a Range those of both ends.
+// A behaviour parameter, other than those of scenarios, by name, and its valid numbers, of a Range
+// those of both ends.
 struct ParameterField {
-  using Value = std::variant<uint32_t*, int32_t*, int64_t*, bool*, DeviceUse*, HourUse*, Goods*,
-                             Range<uint32_t>*, Range<int64_t>*>;
+  using Value = std::variant<uint32_t*, int32_t*, int64_t*, Range<uint32_t>*, Range<int64_t>*>;
   std::string section;  // of the configuration file: calendar, habits.YOUNG_DIGITAL
   std::string key;
   Value value;

@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "fraudgen/model/coherent/testing_small_model.h"
+
 namespace reveza::fraudgen::coherent {
 namespace parameters_test {
 
@@ -30,14 +32,19 @@ TEST(CoherentParameters, ErrorsNameTheParameter) {
       {"half", [](Parameters& p) { p.frauds.billionths = Share::kWhole; }},
       {"difficulty", [](Parameters& p) { p.difficulty = 1'001; }},
       {"customers", [](Parameters& p) { p.customers = 50'000'001; }},
-      {"least_rows and most_rows of SIM_SWAP",
-       [](Parameters& p) { p.typologies[10].rows.max = 0; }},
-      {"test_rows of CARTAO_CLONADO", [](Parameters& p) { p.typologies[2].test_rows = 3; }},
-      {"kinds of PHISHING", [](Parameters& p) { p.typologies[6].kinds = {}; }},
-      {"chains of CONTA_TOMADA", [](Parameters& p) { p.typologies[1].kinds = {0, 1}; }},
-      {"amounts of QR_CODE_FALSO", [](Parameters& p) { p.typologies[12].amount.max = 1; }},
-      {"report_hours of AUTOFRAUDE", [](Parameters& p) { p.typologies[4].report_hours = 0; }},
-      {"least_gap_minutes", [](Parameters& p) { p.typologies[0].gap_minutes.min = 0; }},
+      {"rows of SIM_SWAP", [](Parameters& p) { Named(p, "SIM_SWAP").rows.max = 0; }},
+      {"test_rows of CARTAO_CLONADO",
+       [](Parameters& p) { Named(p, "CARTAO_CLONADO").test_rows = 3; }},
+      {"kinds of PHISHING", [](Parameters& p) { Named(p, "PHISHING").kinds = {}; }},
+      {"chains of CONTA_TOMADA", [](Parameters& p) { Named(p, "CONTA_TOMADA").kinds = {0, 1}; }},
+      {"amount of QR_CODE_FALSO", [](Parameters& p) { Named(p, "QR_CODE_FALSO").amount.max = 1; }},
+      {"report_hours of AUTOFRAUDE",
+       [](Parameters& p) { Named(p, "AUTOFRAUDE").report_hours = 0; }},
+      {"gap_minutes of PHISHING", [](Parameters& p) { Named(p, "PHISHING").gap_minutes.min = 0; }},
+      {"name of lower", [](Parameters& p) { p.scenarios[0].name = "lower"; }},
+      {"pays is set", [](Parameters& p) { Named(p, "CICLO").kinds = {1, 1}; }},
+      {"scenarios; at most",
+       [](Parameters& p) { p.scenarios.resize(kMaxScenarios + 1, p.scenarios[0]); }},
       {"chains", [](Parameters& p) { p.chains.hops.max = 7; }},
       {"shared_device", [](Parameters& p) { p.lookalikes.shared_device = 750'001; }},
       {"least_age and most_age of young_digital", [](Parameters& p) { p.profiles[0].age.min = 5; }},
@@ -56,11 +63,11 @@ TEST(CoherentParameters, ErrorsNameTheParameter) {
       {"few_thousandths", [](Parameters& p) { p.victims.few_thousandths = 0; }},
       {"least_days and most_days", [](Parameters& p) { p.victims.days.max = 3; }},
       {"address", [](Parameters& p) { p.changes.address = 1'000'001; }},
-      {"not both", [](Parameters& p) { p.typologies[0].amount.max = 100; }},
-      {"device thief", [](Parameters& p) { p.typologies[0].web = true; }},
+      {"not both", [](Parameters& p) { Named(p, "ENGENHARIA_SOCIAL").amount.max = 100; }},
+      {"device thief", [](Parameters& p) { Named(p, "ENGENHARIA_SOCIAL").web = true; }},
       {"weights",
        [](Parameters& p) {
-         for (Typology& t : p.typologies) t.weight = 0;
+         for (Scenario& scenario : p.scenarios) scenario.weight = 0;
        }},
   };
   for (const Case& one : cases) {

@@ -68,9 +68,12 @@ TEST(PixShare, RequiresAFraudKindWithPix) {
   Parameters parameters;
   parameters.frauds_of_pix = true;
   EXPECT_TRUE(Validate(parameters));
-  for (Typology& typology : parameters.typologies) {
-    typology.kinds = {0, 1, 0, 0, 0, 0, 0, 0};
-    typology.chains = false;
+  for (Scenario& scenario : parameters.scenarios) {
+    scenario.kinds = {0, 1, 0, 0, 0, 0, 0, 0};
+    scenario.chains = false;
+    scenario.pays = kOutside;
+    scenario.groups.clear();
+    scenario.moves.clear();
   }
   const Status status = Validate(parameters);
   ASSERT_FALSE(status);

@@ -32,12 +32,42 @@ int64_t SpeedAt(int64_t hour, Draws& draws) {
   return draws.Between(2'500, 3'500);
 }
 
+// Ends of trips that are at a street corner, in millionths.
+constexpr uint64_t kAtCorner = 30'000;
+// Rides by way of a stop or around a closed road, in millionths.
+constexpr uint64_t kDetours = 25'000;
+// Rides that wait at a door or in traffic, in millionths.
+constexpr uint64_t kHeldUp = 100'000;
+// Discounts that are those of a first ride, in millionths.
+constexpr uint64_t kFirstRides = 170'000;
+// Errands around the corner, in millionths.
+constexpr uint64_t kNearby = 60'000;
+// Errands whose next trip is the way back, in millionths.
+constexpr uint64_t kThereAndBack = 400'000;
+// Three-hour periods of a city with a match or a concert, in millionths.
+constexpr uint64_t kEvents = 25'000;
+
+bool IsErrand(const Trip& trip) {
+  return trip.from.kind == RidePlaceKind::kShop || trip.to.kind == RidePlaceKind::kShop;
+}
+
 bool IsAway(const Month& month, int64_t time) {
   return month.journey_begin != kNever && time >= month.journey_begin + Month::kFlight &&
          time < month.journey_end - Month::kFlight;
 }
 
 }  // namespace
+
+Place Near(Place place, int64_t reach, Draws& draws) {
+  place.latitude += static_cast<int32_t>(draws.Between(-reach, reach));
+  place.longitude += static_cast<int32_t>(draws.Between(-reach, reach));
+  return place;
+}
+
+int64_t RouteOf(const Ride& ride, Draws& draws) {
+  const int64_t crow = DistanceBetween(ride.from.place, ride.to.place);
+  return std::max<int64_t>(100, crow * draws.Between(1'300, 1'500) / 1'000);
+}
 
 uint32_t MonthlyRides(const Person& person) {
   const uint64_t bits = Mix(person.key ^ 0x7269646572u);
@@ -96,6 +126,13 @@ RidePlace RideBehaviour::Airport(uint32_t city) const {
   return {.place = place, .city = static_cast<uint16_t>(city), .kind = RidePlaceKind::kAirport};
 }
 
+void RideBehaviour::Hail(Draws& draws, RidePlace& place) {
+  constexpr int64_t kReach = 4'000;
+  if (!draws.Chance(kAtCorner)) return;
+  place.kind = RidePlaceKind::kStreet;
+  place.place = Near(place.place, kReach, draws);
+}
+
 // To the airport, from the airport of the other city to the hotel, and back.
 bool RideBehaviour::JourneyTrip(const Person& person, const Month& month, uint32_t index,
                                 Draws& draws, Trip& trip) const {
@@ -134,13 +171,29 @@ Trip RideBehaviour::Errand(const Person& person, const Month& month, int64_t tim
   const uint32_t city = away ? month.journey_city : person.city;
   RidePlace base = {.place = world_->HomeAt(person, time), .city = person.city};
   if (away) base = Shop(person, city, RidePlaceKind::kHotel, city);
-  const RidePlace shop = Shop(person, city, RidePlaceKind::kShop, draws.Bits());
+  RidePlace shop = Shop(person, city, RidePlaceKind::kShop, draws.Bits());
+  if (draws.Chance(kNearby)) shop.place = Near(base.place, kAroundTheCorner, draws);
+  Hail(draws, base);
+  Hail(draws, shop);
   if (draws.Chance(500'000)) return {.time = time, .from = base, .to = shop};
   return {.time = time, .from = shop, .to = base};
 }
 
+// Every other trip may be the way back of the one before.
 Trip RideBehaviour::TripOf(const Person& person, const Month& month, const Slice& slice,
                            uint32_t index) const {
+  if (index % 2 == 0 || index < kJourneyTrips) return FirstTripOf(person, month, slice, index);
+  Draws draws(Mix(Mix(month.key + index)) ^ static_cast<uint64_t>(Purpose::kRide));
+  const Trip there = FirstTripOf(person, month, slice, index - 1);
+  const Trip back = {.time = there.time + draws.Between(12 * kMinute, 100 * kMinute),
+                     .from = there.to,
+                     .to = there.from};
+  const bool returns = IsErrand(there) && draws.Chance(kThereAndBack);
+  return returns && back.time < slice.end() ? back : FirstTripOf(person, month, slice, index);
+}
+
+Trip RideBehaviour::FirstTripOf(const Person& person, const Month& month, const Slice& slice,
+                                uint32_t index) const {
   Draws draws(Mix(month.key + index) ^ static_cast<uint64_t>(Purpose::kRide));
   const int64_t earliest = std::max(slice.begin(), person.opened_at);
   Trip trip;
@@ -160,7 +213,9 @@ Trip RideBehaviour::TripOf(const Person& person, const Month& month, const Slice
       time += draws.Between(17 * kHour, 20 * kHour);
       break;
     case Habit::kErrand:
-      time += draws.Between(9 * kHour, 21 * kHour);
+      // Some shops never close.
+      time +=
+          draws.Chance(60'000) ? draws.Between(0, kDay - 1) : draws.Between(9 * kHour, 21 * kHour);
       break;
     case Habit::kNight:
       back = draws.Chance(500'000);
@@ -190,11 +245,13 @@ Trip RideBehaviour::TripAt(const Person& person, const Month& month, int64_t tim
 
 Trip RideBehaviour::Usual(const Person& person, Habit habit, bool back, int64_t time,
                           Draws& draws) const {
-  const RidePlace home = {.place = world_->HomeAt(person, time), .city = person.city};
+  RidePlace home = {.place = world_->HomeAt(person, time), .city = person.city};
   RidePlace other = {.place = person.work, .city = person.city, .kind = RidePlaceKind::kWork};
   if (habit == Habit::kNight) {
     other = Shop(person, person.city, RidePlaceKind::kNightlife, draws.Bits());
   }
+  Hail(draws, home);
+  Hail(draws, other);
   const bool home_first = habit == Habit::kToWork || (habit == Habit::kNight && !back);
   return home_first ? Trip{.time = time, .from = home, .to = other}
                     : Trip{.time = time, .from = other, .to = home};
@@ -232,23 +289,29 @@ void RideBehaviour::SetConditions(Ride& ride) const {
   const Weekday weekday = WeekdayOf((ride.time - 5 * kHour) / kDay);
   const bool out = hour >= 21 || hour < 5;
   if (out && (weekday == Weekday::kFriday || weekday == Weekday::kSaturday)) thousandths += 250;
+  if (draws.Chance(kEvents)) thousandths += draws.Between(300, 1'400);
   ride.surge = std::clamp<int64_t>((thousandths + 5) / 10, 100, 300);
 }
 
 void RideBehaviour::Drive(const Person& person, const Driver& driver, Draws& draws,
                           Ride& ride) const {
-  const int64_t crow = DistanceBetween(ride.from.place, ride.to.place);
-  ride.route = std::max<int64_t>(100, crow * draws.Between(1'300, 1'500) / 1'000);
-  ride.distance = std::max<int64_t>(100, ride.route * draws.Between(960, 1'040) / 1'000);
+  ride.route = RouteOf(ride, draws);
+  const bool detour = draws.Chance(kDetours);
+  const int64_t driven = detour ? draws.Between(1'080, 1'900) : draws.Between(960, 1'040);
+  ride.distance = std::max<int64_t>(100, ride.route * driven / 1'000);
   const int64_t hour = ride.time % kDay / kHour;
-  ride.minutes = std::max<int64_t>(4, ride.route * 60 / SpeedAt(hour, draws));
+  ride.minutes =
+      std::max<int64_t>(4, (detour ? ride.distance : ride.route) * 60 / SpeedAt(hour, draws));
+  if (draws.Chance(kHeldUp)) ride.minutes += draws.Between(1, 8);
   ride.accepted_at = ride.time + draws.Between(10, 60) * kMicrosecondsPerSecond;
   ride.wait = draws.Between(2, 15);
   ride.category = CategoryFor(driver, draws.Bits());
   // Mostly the passenger's usual method.
   ride.payment = static_cast<uint8_t>(
       payments_.Of(draws.Chance(850'000) ? Mix(person.key ^ 0x70617973u) : draws.Bits()));
-  if (draws.Chance(60'000)) ride.discount = draws.Between(10, 30);
+  if (draws.Chance(60'000)) {
+    ride.discount = draws.Chance(kFirstRides) ? draws.Between(40, 90) : draws.Between(10, 30);
+  }
   if (draws.Chance(200'000)) ride.tip = draws.Between(10, 25);
   if (draws.Chance(40'000)) ride.split = static_cast<uint8_t>(draws.Between(1, 3));
   ride.paid = !draws.Chance(ride.split != 0 ? 60'000 : 4'000);

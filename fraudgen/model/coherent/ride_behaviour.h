@@ -17,6 +17,13 @@ struct Trip {
   RidePlace to;
 };
 
+// How far around the corner is, in millionths of a degree.
+inline constexpr int64_t kAroundTheCorner = 6'000;
+
+// Returns a place at most `reach` millionths of a degree away in each direction.
+Place Near(Place place, int64_t reach, Draws& draws);
+// Draws the length of the route between the ends of the ride.
+int64_t RouteOf(const Ride& ride, Draws& draws);
 // Returns the expected rides of a person per month, in sixteenths.
 uint32_t MonthlyRides(const Person& person);
 
@@ -43,12 +50,17 @@ class RideBehaviour {
  private:
   enum class Habit : uint8_t { kToWork, kFromWork, kErrand, kNight };
 
+  // Returns trip `index` as if it were no way back.
+  Trip FirstTripOf(const Person& person, const Month& month, const Slice& slice,
+                   uint32_t index) const;
   Trip Errand(const Person& person, const Month& month, int64_t time, Draws& draws) const;
   Trip Usual(const Person& person, Habit habit, bool back, int64_t time, Draws& draws) const;
   bool JourneyTrip(const Person& person, const Month& month, uint32_t index, Draws& draws,
                    Trip& trip) const;
   RidePlace Shop(const Person& person, uint32_t city, RidePlaceKind kind, uint64_t bits) const;
   RidePlace Airport(uint32_t city) const;
+  // Moves an end of the trip to a corner nearby, in some cases.
+  static void Hail(Draws& draws, RidePlace& place);
   int64_t DayOf(Habit habit, const Slice& slice, Draws& draws) const;
 
   const World* world_;

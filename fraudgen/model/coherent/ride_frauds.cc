@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fraudgen/lists/places.h"
+#include "fraudgen/model/coherent/ride_behaviour.h"
 
 namespace reveza::fraudgen::coherent {
 namespace {
@@ -30,7 +31,7 @@ constexpr std::array<Pattern, kRideFraudTypes> kPatterns = {{
     {{3, 7}, {25, 90}, true, true, RideFraudRole::kBoth},            // GHOST_RIDE
     {{3, 6}, {60, 1'500}, true, false, RideFraudRole::kDriver},      // SURGE_ABUSE
     {{4, 8}, {1, 4}, true, false, RideFraudRole::kDriver},           // MULTI_ACCOUNT_DRIVER
-    {{4, 8}, {20, 60}, true, true, RideFraudRole::kBoth},            // RATING_FRAUD
+    {{4, 8}, {120, 1'400}, true, true, RideFraudRole::kBoth},        // RATING_FRAUD
     {{2, 5}, {900, 6'000}, false, true, RideFraudRole::kPassenger},  // SPLIT_FARE_FRAUD
 }};
 // Draws an hour of the day at which rides are common.
@@ -40,6 +41,16 @@ int64_t BusyHour(Draws& draws) {
   if (percent < 63) return draws.Between(17 * kHour, 20 * kHour);
   if (percent < 88) return draws.Between(9 * kHour, 21 * kHour);
   return draws.Between(19 * kHour, 23 * kHour);
+}
+
+// Ends the ride around the corner.
+void Shorten(Draws& draws, Ride& ride) {
+  ride.to = {.place = Near(ride.from.place, kAroundTheCorner, draws),
+             .city = ride.from.city,
+             .kind = RidePlaceKind::kStreet};
+  ride.route = RouteOf(ride, draws);
+  ride.distance = std::max<int64_t>(100, ride.route * draws.Between(960, 1'040) / 1'000);
+  ride.minutes = std::max<int64_t>(4, ride.route * 60 / draws.Between(1'500, 4'500));
 }
 
 const Pattern& PatternOf(RideFraudType type) { return kPatterns[static_cast<std::size_t>(type)]; }
@@ -107,30 +118,37 @@ void RideFrauds::PlanEpisode(RideFraudType type, uint64_t rows, uint64_t number)
   constexpr int kTries = 64;
   const Pattern& pattern = PatternOf(type);
   Draws draws(world_->keys().Of(Purpose::kRideFrauds, number, 1) ^ Mix(block_));
+  const int64_t begin = world_->begin();
+  const int64_t end = world_->end();
+  int64_t time = draws.Between(begin, end - 1) / kDay * kDay + BusyHour(draws);
   uint32_t passenger = 0;
   for (int i = 0; i < kTries; ++i) {
     passenger = static_cast<uint32_t>(draws.Below(people_.size()));
-    if (people_[passenger].opened_at < world_->end() - kDay) break;
+    if (people_[passenger].opened_at <= time) break;
   }
-  const int64_t from =
-      std::min(std::max(world_->begin(), people_[passenger].opened_at), world_->end() - 1);
   const std::size_t city = people_[passenger].city;
   // A third of a city's drivers are candidates.
   const uint64_t drivers = first_drivers_[city + 1] - first_drivers_[city];
   const uint64_t driver = first_drivers_[city] + draws.Below((drivers + 2) / 3);
-  int64_t time = draws.Between(from, world_->end() - 1) / kDay * kDay + BusyHour(draws);
   const bool overlaps = type == RideFraudType::kMultiAccountDriver;
   for (uint64_t i = 0; i < rows; ++i) {
-    if (time < from || time >= world_->end()) time = draws.Between(from, world_->end() - 1);
-    if (!pattern.same_passenger) passenger = Neighbour(passenger, time, draws);
+    // What is left at the end of the period stands for episodes that were under way at its begin,
+    // so that all days have as many frauds.
+    if (time >= end) time = begin + (time - end) % (end - begin);
+    if (!pattern.same_passenger || people_[passenger].opened_at > time) {
+      passenger = Neighbour(passenger, time, draws);
+    }
     RideFraudPlan plan = {.time = time, .key = draws.Bits(), .passenger = passenger, .type = type};
-    if (people_[passenger].opened_at > time) plan.time = people_[passenger].opened_at;
+    plan.time = std::clamp(time, std::min(people_[passenger].opened_at, end - 1), end - 1);
     if (pattern.same_driver) plan.driver = driver;
-    if (type == RideFraudType::kPromoAbuse) {
+    if (type == RideFraudType::kPromoAbuse && world_->parameters().RevealsTrait(draws)) {
       plan.device = world_->FraudsterDevice(block_, kRideDevices + number);
     }
     plans_.push_back(plan);
-    time += draws.Between(pattern.gap) * kMinute;
+    // Some wait for the first ride to end.
+    const bool waits = overlaps && !world_->parameters().RevealsTrait(draws);
+    time += waits ? draws.Between(20 * kMinute, 2 * kHour)
+                  : draws.Between(pattern.gap.min * kMinute, pattern.gap.max * kMinute);
     // Two at a time, then the next day.
     if (overlaps && i % 2 == 1) time += draws.Between(5 * kHour, 30 * kHour);
     // Some pause for days.
@@ -146,7 +164,10 @@ void RideFrauds::ApplyTraits(const RideFraudPlan& plan, const Driver& driver, Ri
   ride.is_fraud = true;
   ride.fraud_type = plan.type;
   ride.fraud_role = PatternOf(plan.type).role;
-  ride.status = RideStatus::kCompleted;
+  // Passengers who see another car, or that it does not move, cancel.
+  const bool seen =
+      plan.type == RideFraudType::kGpsSpoofing || plan.type == RideFraudType::kMultiAccountDriver;
+  if (!seen) ride.status = RideStatus::kCompleted;
   switch (plan.type) {
     case RideFraudType::kGpsSpoofing:
       // Inflates the metered distance but not the duration.
@@ -161,9 +182,7 @@ void RideFrauds::ApplyTraits(const RideFraudPlan& plan, const Driver& driver, Ri
       // The car does not move from the driver's home.
       if (reveals_trait()) {
         ride.from = {.place = driver.home, .city = driver.city, .kind = RidePlaceKind::kStreet};
-        ride.to = ride.from;
-        ride.to.place.latitude += static_cast<int32_t>(draws.Between(-3'000, 3'000));
-        ride.route = 100;
+        Shorten(draws, ride);
       }
       if (reveals_trait()) ride.wait = 2;
       if (reveals_trait()) ride.payment = draws.Chance(500'000) ? 0 : 4;
@@ -180,10 +199,7 @@ void RideFrauds::ApplyTraits(const RideFraudPlan& plan, const Driver& driver, Ri
       if (reveals_trait()) ride.wait = draws.Between(9, 15);
       break;
     case RideFraudType::kRatingFraud:
-      if (reveals_trait()) {
-        ride.route = ride.distance = draws.Between(100, 200);
-        ride.minutes = draws.Between(4, 8);
-      }
+      if (reveals_trait()) Shorten(draws, ride);
       ride.driver_rating = ride.passenger_rating = 5;
       ride.tip = 0;
       break;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include "fraudgen/values/random.h"
 
@@ -13,6 +14,17 @@ constexpr int64_t kImplausibleSpeed = 6'500;  // hundredths of a kilometre per h
 constexpr int64_t kAlertAbove = 44'000;       // thousandths of a point, like the parts of a score
 constexpr int64_t kBase = 9'000;
 constexpr int64_t kNoise = 13'000;
+// Rides ordered with the terminal of a shop or a workplace by those who use it, and rides of all
+// that are ordered with a neighbour's phone, at difficulty 0.5, in millionths.
+constexpr uint64_t kByTerminal = 150'000;
+constexpr uint64_t kByNeighbour = 8'000;
+// Rides with a device new to the passenger that get the coupon of a first ride, in millionths.
+constexpr uint64_t kWelcomed = 400'000;
+// Passengers who ride with one driver mostly, and their rides with that one, in millionths.
+constexpr uint64_t kLoyal = 80'000;
+constexpr uint64_t kWithUsualDriver = 600'000;
+// How long a driver waits where a ride was cancelled.
+constexpr int64_t kWaitsFor = 6 * kMinute;
 
 }  // namespace
 
@@ -36,6 +48,9 @@ void RideSimulation::MakePassengers() {
     const CustomerState state(*world_, first + i, block_, world_->RowsAMonth(people_.back()));
     passengers_.push_back(
         {.month = {}, .device = state.main_device.device, .next_slot = state.next_slot});
+    if (const auto host = world_->TerminalHostOf(first + i)) {
+      passengers_.back().terminal = world_->CustomersDevice(*host, kTerminalSlot);
+    }
     people_.back().monthly_rows = MonthlyRides(people_.back());
     for (const Slice& slice : slices_) weight_ += Activity(people_.back(), slice);
   }
@@ -50,6 +65,7 @@ Status RideSimulation::Run() {
   }
   if (!tables_->WantsRides()) return tables_->Flush();
   MakePassengers();
+  free_.resize(first_of_city_.size());
   frauds_ = std::make_unique<RideFrauds>(*world_, first_of_city_, block_, people_);
   plans_ = frauds_->Plan();
   for (const Slice& slice : slices_) {
@@ -99,16 +115,57 @@ DeviceNumber RideSimulation::DeviceOf(uint32_t passenger, int64_t time) {
   if (owner.month.new_phone_at != kNever && owner.month.new_phone_at <= time) {
     owner.device = world_->CustomersDevice(people_[passenger].number, owner.next_slot++);
     owner.month.new_phone_at = kNever;
+    owner.rides_by_phone = 0;
   }
   return owner.device;
 }
 
-// Returns a free driver of the city, preferably on shift, or null.
+DeviceNumber RideSimulation::DeviceUsed(uint32_t passenger, int64_t time, Draws& draws) {
+  const DeviceNumber own = DeviceOf(passenger, time);
+  const DeviceNumber terminal = passengers_[passenger].terminal;
+  if (terminal != kNoDevice && draws.Chance(kByTerminal)) return terminal;
+  if (!draws.Chance(kByNeighbour * world_->parameters().LookalikeFactor() / 1'000)) return own;
+  const auto first = static_cast<uint32_t>(passenger / World::kQuarter * World::kQuarter);
+  const auto neighbour = static_cast<uint32_t>(first + draws.Below(World::kQuarter));
+  if (neighbour >= people_.size() || people_[neighbour].opened_at > time) return own;
+  // Those who live together share devices anyway.
+  if (people_[neighbour].home_key == people_[passenger].home_key) return own;
+  return DeviceOf(neighbour, time);
+}
+
+bool RideSimulation::IsNewDevice(uint32_t passenger, const Ride& ride) {
+  Passenger& user = passengers_[passenger];
+  if (ride.device == user.device) return user.rides_by_phone++ < 2;
+  return ride.device != user.terminal && !uses_.contains({ride.device, passenger});
+}
+
+// Writes when the passenger first uses a device that is neither the own phone nor the terminal.
+Status RideSimulation::PutUse(uint32_t passenger, const Ride& ride) {
+  const Passenger& user = passengers_[passenger];
+  if (ride.device == user.device || ride.device == user.terminal) return {};
+  if (!uses_.emplace(ride.device, passenger).second) return {};
+  const bool stolen = World::IsFraudsterDevice(ride.device);
+  const Person& person = people_[passenger];
+  return tables_->Put(
+      DeviceUseRow{.device = ride.device,
+                   .customer = person.number,
+                   .since = ride.time,
+                   .profile = stolen ? person.profile
+                                     : world_->BriefPersonOf(World::OwnerOf(ride.device)).profile});
+}
+
+// Returns a free driver of the city, preferably one whose ride was just cancelled or who is on
+// shift, or null.
 RideSimulation::ActiveDriver* RideSimulation::FindDriver(const Ride& ride, Draws& draws) {
   constexpr int kTries = 10;
   constexpr int kTriesOnShift = 6;
   const uint64_t first = first_of_city_[ride.from.city];
   const uint64_t count = first_of_city_[ride.from.city + std::size_t{1}] - first;
+  const Free free = std::exchange(free_[ride.from.city], {});
+  if (free.driver != kNoDriver && ride.time - free.since < kWaitsFor &&
+      drivers_[free.driver].busy_until <= ride.time) {
+    return &drivers_[free.driver];
+  }
   for (int i = 0; i < kTries; ++i) {
     ActiveDriver& candidate = drivers_[first + draws.Below(count)];
     if (candidate.busy_until > ride.time) continue;
@@ -116,6 +173,22 @@ RideSimulation::ActiveDriver* RideSimulation::FindDriver(const Ride& ride, Draws
     return &candidate;
   }
   return nullptr;
+}
+
+RideSimulation::ActiveDriver* RideSimulation::UsualDriver(uint32_t passenger, const Ride& ride,
+                                                          Draws& draws) {
+  const Person& person = people_[passenger];
+  const bool loyal = Mix(person.key ^ 0x6c6f79616cu) % 1'000'000 < kLoyal;
+  if (!loyal || ride.from.city != person.city) return FindDriver(ride, draws);
+  uint64_t& usual = passengers_[passenger].usual_driver;
+  if (usual != kNoDriver && drivers_[usual].busy_until <= ride.time &&
+      draws.Chance(kWithUsualDriver)) {
+    return &drivers_[usual];
+  }
+  ActiveDriver* const found = FindDriver(ride, draws);
+  if (usual == kNoDriver && found != nullptr)
+    usual = static_cast<uint64_t>(found - drivers_.data());
+  return found;
 }
 
 Status RideSimulation::Make(uint32_t passenger, uint32_t index, const Slice& slice, int64_t time) {
@@ -126,16 +199,25 @@ Status RideSimulation::Make(uint32_t passenger, uint32_t index, const Slice& sli
   ride.time = time;
   ride.from = trip.from;
   ride.to = trip.to;
-  ride.device = DeviceOf(passenger, time);
+  ride.device = DeviceUsed(passenger, time, draws);
   life_.SetConditions(ride);
-  ActiveDriver* const active_driver = FindDriver(ride, draws);
+  ActiveDriver* const active_driver = UsualDriver(passenger, ride, draws);
   life_.Drive(people_[passenger], active_driver == nullptr ? Driver() : active_driver->driver,
               draws, ride);
+  // Apps welcome what they take for a new customer.
+  if (IsNewDevice(passenger, ride) && draws.Chance(kWelcomed)) {
+    ride.discount = draws.Between(40, 90);
+  }
   if (active_driver == nullptr) {
     ride.status = RideStatus::kNoDriver;
   } else {
     life_.Decide(active_driver->driver, draws, ride);
   }
+  if (active_driver != nullptr && IsCancelled(ride)) {
+    free_[ride.from.city] = {.driver = static_cast<uint64_t>(active_driver - drivers_.data()),
+                             .since = time};
+  }
+  RETURN_IF_ERROR(PutUse(passenger, ride));
   return Finish(passenger, active_driver, ride.surge, draws, ride);
 }
 
@@ -158,12 +240,7 @@ Status RideSimulation::MakeFraud(const RideFraudPlan& plan) {
   life_.Decide(active_driver->driver, draws, ride);
   const int64_t usual_surge = ride.surge;
   frauds_->ApplyTraits(plan, active_driver->driver, ride);
-  if (ride.device != own && fraudster_devices_.emplace(ride.device, plan.passenger).second) {
-    RETURN_IF_ERROR(tables_->Put(DeviceUseRow{.device = ride.device,
-                                              .customer = person.number,
-                                              .since = plan.time,
-                                              .profile = person.profile}));
-  }
+  RETURN_IF_ERROR(PutUse(plan.passenger, ride));
   return Finish(plan.passenger, active_driver, usual_surge, draws, ride);
 }
 
@@ -186,13 +263,14 @@ Status RideSimulation::Finish(uint32_t passenger, ActiveDriver* active_driver, i
       active_driver->busy_until = std::max(active_driver->busy_until, ride.dropped_off_at);
     }
   }
-  Score(overlaps, usual_surge, draws, ride);
+  Score(passenger, overlaps, usual_surge, draws, ride);
   ride.reported_at = frauds_->ReportedAt(ride);
   return tables_->Put(ride);
 }
 
 // Computes the app's noisy risk score from what is known at the end of the ride.
-void RideSimulation::Score(bool overlaps, int64_t usual_surge, Draws& draws, Ride& ride) {
+void RideSimulation::Score(uint32_t passenger, bool overlaps, int64_t usual_surge, Draws& draws,
+                           Ride& ride) const {
   const bool fast = ride.distance * 60 > kImplausibleSpeed * ride.minutes;
   const int64_t whole = ride.fare + ride.discount;
   const std::array<int64_t, 7> parts = {
@@ -200,7 +278,7 @@ void RideSimulation::Score(bool overlaps, int64_t usual_surge, Draws& draws, Rid
       std::min<int64_t>(ride.pair * 5'000, 20'000),
       ride.discount * 100 > whole * 35 ? 10'000 : 0,
       ride.surge > usual_surge + 25 ? 9'000 : 0,
-      World::IsFraudsterDevice(ride.device) ? 9'000 : 0,
+      ride.device != passengers_[passenger].device ? 9'000 : 0,
       IsCompleted(ride) && !ride.paid ? 11'000 : 0,
       overlaps ? 12'000 : 0};
   int64_t score = kBase;

@@ -185,6 +185,63 @@ TEST(CoherentRides, FraudsShowTheirTraits) {
   EXPECT_LT(share(honest.unpaid, honest.rows), 5);
 }
 
+// At high difficulty episodes pause for days, so that many reach beyond the period.
+TEST(CoherentRides, FraudsAreLevelAtBothEnds) {
+  Parameters parameters = OnlyRides();
+  parameters.difficulty = 1'000;
+  parameters.frauds = {.billionths = 200'000'000};
+  parameters.customers = 2'000;
+  Collector all = Everything(*ModelOf(parameters));
+  const Collected& rides = all[kRides];
+  constexpr int64_t kEdge = 10;
+  const auto days = static_cast<int64_t>(parameters.Days());
+  std::map<int64_t, int64_t> frauds;  // by end of the period
+  for (std::size_t row = 0; row < rides.rows; ++row) {
+    if (rides.Number("is_fraud", row) == 0) continue;
+    const int64_t day = rides.Number("timestamp", row) / kDay - parameters.first_day;
+    ++frauds[day < kEdge ? -1 : day >= days - kEdge ? 1 : 0];
+  }
+  const int64_t usual = frauds[0] * kEdge / (days - 2 * kEdge);
+  ASSERT_GT(usual, 60);
+  for (const int end : {-1, 1}) {
+    EXPECT_GT(frauds[end], usual * 7 / 10) << end;
+    EXPECT_LT(frauds[end], usual * 14 / 10) << end;
+  }
+}
+
+Place PlaceOf(const Collected& rides, const std::string& end, std::size_t row) {
+  return {.latitude = static_cast<int32_t>(rides.Number(end + ".lat", row)),
+          .longitude = static_cast<int32_t>(rides.Number(end + ".lon", row))};
+}
+
+TEST(CoherentRides, RoutesFitTheirPlaces) {
+  const Collected& rides = SmallRides()[kRides];
+  for (std::size_t row = 0; row < rides.rows; ++row) {
+    const int64_t crow = DistanceBetween(PlaceOf(rides, "pickup_location", row),
+                                         PlaceOf(rides, "dropoff_location", row));
+    const int64_t route = rides.Number("route_km", row);
+    EXPECT_GE(route, std::max<int64_t>(100, crow * 13 / 10));
+    EXPECT_LE(route, std::max<int64_t>(100, crow * 15 / 10));
+  }
+}
+
+// Or short rides soon after another would be fraud.
+TEST(CoherentRides, HonestPeopleRideAroundTheCornerAndBack) {
+  const Collected& rides = SmallRides()[kRides];
+  std::map<std::string, int64_t> last;
+  std::array<int, 2> soon = {};  // honest, fraud
+  for (std::size_t row = 0; row < rides.rows; ++row) {
+    const int64_t time = rides.Number("timestamp", row);
+    int64_t& before = last[rides.Text("passenger_id", row)];
+    if (rides.Number("route_km", row) <= 105 && time - before < 90 * kMinute) {
+      ++soon[static_cast<std::size_t>(rides.Number("is_fraud", row))];
+    }
+    before = time;
+  }
+  EXPECT_GT(soon[1], 20);
+  EXPECT_GT(soon[0] * 3, soon[1]);
+}
+
 TEST(CoherentRides, DriversPersistAndDriveInTheirCity) {
   const Collected& rides = SmallRides()[kRides];
   const Collected& drivers = SmallRides()[kDrivers];
@@ -226,7 +283,7 @@ TEST(CoherentRides, KeepTheirGoldenRows) {
       }
     }
   }
-  EXPECT_EQ(hash, 1485495505338235122u);
+  EXPECT_EQ(hash, 16122221803921944517u);
 }
 
 }  // namespace rides_test

@@ -35,7 +35,7 @@ struct Row {
   PaymentStatus status = PaymentStatus::kApproved;
   Refusal refusal = Refusal::kInsufficientBalance;
   AlertRule rule = AlertRule::kHighAmount;
-  FraudType fraud_type = FraudType::kSocialEngineering;
+  uint8_t scenario = 0;  // of a fraud: index into Parameters::scenarios
   FraudRole fraud_role = FraudRole::kVictim;
   bool has_place = false;
   bool has_ip = false;

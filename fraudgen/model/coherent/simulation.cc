@@ -161,7 +161,7 @@ void Simulation::PlanSlice(const Slice& slice) {
     }
     order_.BeginCustomer(i);
     for (uint32_t k = 0; k < customer.month.rows; ++k) {
-      order_.Add(honest_.TimeOf(customer, slice, times, k));
+      order_.Add(TimeOf(customer, slice, times, k));
     }
   }
   order_.BeginFrauds(static_cast<uint32_t>(next_plan_));
@@ -171,7 +171,32 @@ void Simulation::PlanSlice(const Slice& slice) {
   order_.Sort();
 }
 
+// The last row of a month may send money to a relative, minutes before that one passes it on.
+int64_t Simulation::TimeOf(CustomerState& customer, const Slice& slice, const PaymentTimes& times,
+                           uint32_t index) const {
+  const int64_t usual = honest_.TimeOf(customer, slice, times, index);
+  const uint64_t number = customer.person.number;
+  const uint64_t place = number % World::kHousehold;
+  const uint64_t first = number - place - first_customer_;
+  if (index + 1 != customer.month.rows || index < customer.month.standing_orders || place == 0 ||
+      first >= customers_.size()) {
+    return usual;
+  }
+  const CustomerState& relative = customers_[first];
+  Draws draws(Mix(relative.month.key ^ static_cast<uint64_t>(Purpose::kTies)));
+  if (!relative.month.passes_on || 1 + draws.Below(World::kHousehold - 1) != place) return usual;
+  const int64_t time = honest_.TimeOf(relative, slice, times, relative.month.rows - 1) -
+                       draws.Between(2 * kMinute, 25 * kMinute);
+  if (time < std::max(slice.begin(), customer.person.opened_at) ||
+      time >= customer.person.closes_at) {
+    return usual;
+  }
+  customer.month.sends_to = relative.person.number;
+  return time;
+}
+
 Status Simulation::RunSlice(const Slice& slice) {
+  month_begin_ = slice.begin();
   PlanSlice(slice);
   for (std::size_t i = 0; i < std::min(kPrefetchDistance, order_.size()); ++i)
     upcoming_[i] = order_.At(i);
@@ -245,21 +270,39 @@ Status Simulation::MakeHonest(int64_t time, const Event& event) {
   return Finish(customer, false, draws, row);
 }
 
+// Returns when a fraudster's device is added: some time before its first payment, in its month,
+// because changes are written month by month.
+int64_t Simulation::AddedAt(const Scenario& scenario, const CustomerState& customer,
+                            const FraudPlan& plan) const {
+  if (!plan.HasDevice() || plan.role == FraudRole::kMuleHop || plan.role == FraudRole::kCashOut) {
+    return plan.time;
+  }
+  Draws draws(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kLife));
+  const int64_t before =
+      draws.Between(scenario.before_minutes.min * kMinute, scenario.before_minutes.max * kMinute);
+  return std::max({plan.time - before, month_begin_, customer.person.opened_at});
+}
+
 Status Simulation::MakeFraud(const FraudPlan& plan) {
   CustomerState& customer = customers_[plan.customer];
   customer.Begin(plan.time);
   if (plan.IsCertain()) {
-    // Victims of a chain draw on their savings.
-    customer.balance = std::max(customer.balance + planner_.LinkOf(plan).credit, plan.amount);
+    customer.balance += planner_.LinkOf(plan).credit;
+    // Victims of a chain draw on their savings, of which they move round sums.
+    constexpr int64_t kSavings = 5'000;
+    const int64_t missing = std::max<int64_t>(0, plan.amount - customer.balance);
+    customer.balance += (missing + kSavings - 1) / kSavings * kSavings;
   }
   Row& row = NewRow(customer, plan.time);
   fraud_.Pay(customer, plan, block_, row);
   const DeviceNumber device = row.device;
   const bool added = device != kNoDevice && customer.Find(device) == nullptr;
   if (added) {
-    const bool registered = plan.type == FraudType::kSimSwap;
-    changes_.AddDevice(customer, {.device = device, .since = plan.time, .registered = registered});
-    if (registered) changes_.SwapSim(customer, plan.time);
+    const Scenario& scenario = world_->parameters().scenarios[plan.scenario];
+    const int64_t since = AddedAt(scenario, customer, plan);
+    changes_.AddDevice(customer,
+                       {.device = device, .since = since, .registered = scenario.sim_swap});
+    if (scenario.sim_swap) changes_.SwapSim(customer, since);
   }
   Draws draws(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kSettlements));
   if (plan.IsCertain()) {
@@ -294,7 +337,7 @@ Status Simulation::Settle(CustomerState& customer, bool certain, Draws& draws, c
   if (inside && !pending && !row.is_fraud) {
     CustomerState& receiver = customers_[row.receiver - first_customer_];
     receiver.balance += row.amount;
-    receiver.debt = {.to = row.customer, .amount = row.amount};
+    receiver.debt = {.time = row.time, .to = row.customer, .amount = row.amount};
   }
   const bool card = row.kind == Kind::kCreditCard;
   if (IsDisputed(row)) {
@@ -318,7 +361,7 @@ Status Simulation::PutRingRow(const FraudPlan& plan, const Row& row) {
                     .row = row.number,
                     .time = row.time,
                     .hop = link.hop,
-                    .pattern = RingPattern::kMuleChain,
+                    .pattern = link.pattern,
                     .role = link.hop == 0 ? RingRole::kVictim : RingRole::kMule};
   if (row.fraud_role == FraudRole::kCashOut) member.role = RingRole::kCashOut;
   return tables_->Put(member);

@@ -33,10 +33,15 @@ class Simulation {
   uint64_t HonestRows(uint64_t weight) const;
   uint64_t MaxEvents() const;
   void PlanSlice(const Slice& slice);
+  // Returns the time of a customer's row.
+  int64_t TimeOf(CustomerState& customer, const Slice& slice, const PaymentTimes& times,
+                 uint32_t index) const;
   Status RunSlice(const Slice& slice);
   // Returns the event at `place`; must be called for consecutive places.
   Event Next(std::size_t place);
   Status MakeHonest(int64_t time, const Event& event);
+  int64_t AddedAt(const Scenario& scenario, const CustomerState& customer,
+                  const FraudPlan& plan) const;
   Status MakeFraud(const FraudPlan& plan);
   Status PutRingRow(const FraudPlan& plan, const Row& row);
   void OrderByDevice();
@@ -71,6 +76,7 @@ class Simulation {
   std::size_t next_plan_ = 0;
   uint64_t next_row_;
   int64_t reported_at_ = kNever;  // of the last row
+  int64_t month_begin_ = 0;
 };
 
 }  // namespace reveza::fraudgen::coherent

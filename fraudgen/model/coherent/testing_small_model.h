@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "fraudgen/model/coherent/coherent_model.h"
@@ -20,6 +22,11 @@ inline Parameters Small() {
   parameters.customers = 450;
   parameters.frauds = {.billionths = 50'000'000};
   return parameters;
+}
+
+// Returns the scenario of that name, which must exist.
+inline Scenario& Named(Parameters& parameters, std::string_view name) {
+  return *std::ranges::find(parameters.scenarios, name, &Scenario::name);
 }
 
 inline std::unique_ptr<CoherentModel> ModelOf(const Parameters& parameters) {

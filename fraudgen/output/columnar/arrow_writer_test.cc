@@ -182,7 +182,7 @@ TEST(ArrowWriter, UsesDictionaries) {
   EXPECT_EQ(
       with_dictionary(Money::kFloat, ColumnType::kText),
       (std::set<std::string>{"card_number_hash", "counterparty_account", "customer_id", "device_id",
-                             "ip_address", "merchant_id", "pix_key_destination"}));
+                             "fraud_type", "ip_address", "merchant_id", "pix_key_destination"}));
   EXPECT_EQ(with_dictionary(Money::kFloat, ColumnType::kDecimal),
             (std::set<std::string>{"amount", "distance_from_last_txn_km", "risk_score"}));
   // Scaled integers are smaller without.

@@ -183,6 +183,13 @@ Batch Longer(const Batch& from, std::size_t column) {
   return Spoilt(from, column, [](const std::string& text) { return "9" + text; });
 }
 
+// Leaves a column without values where it may have none.
+Batch Emptied(const Batch& from, std::size_t column) {
+  Batch batch = from;
+  std::ranges::fill(batch.column(column).present, uint8_t{0});
+  return batch;
+}
+
 // Returns the rules that no wrong column of any table breaks.
 std::set<std::string> UnbrokenRules(const Model& model, bool coherent) {
   std::vector<Block> blocks = BlocksOf(model);
@@ -194,7 +201,7 @@ std::set<std::string> UnbrokenRules(const Model& model, bool coherent) {
     const auto batches = blocks[0].find(table->name);
     if (batches == blocks[0].end() || batches->second.empty()) continue;
     for (std::size_t column = 0; column < table->columns.size(); ++column) {
-      for (const auto& damage : {Mixed, WithOtherEnds, Longer}) {
+      for (const auto& damage : {Mixed, WithOtherEnds, Longer, Emptied}) {
         Batch damaged = damage(batches->second.front(), column);
         std::swap(batches->second.front(), damaged);
         for (const Tally& tally : Judge(model, blocks, coherent)) {
