@@ -31,9 +31,10 @@ type program struct {
 	name     string
 	seed     int
 	steps    int
-	mib      int   // default: programMiB
-	claimMiB int   // of a claim of its own; 0: the extended resource
-	user     int64 // default: root
+	mib      int    // default: programMiB
+	claimMiB int    // of a claim of its own; 0: the extended resource
+	user     int64  // default: root
+	image    string // default: that of the worker, with which the program is started
 }
 
 type result struct {
@@ -108,8 +109,10 @@ func (n *node) describe() string {
 // start creates the pod of a program, and its claim.
 func (n *node) start(t *testing.T, p program) {
 	t.Helper()
-	container := v1.Container{Name: "c", Image: "reveza.local/clients:1", ImagePullPolicy: v1.PullNever,
-		Command: append([]string{"/clients/worker"}, p.arguments()...)}
+	container := v1.Container{Name: "c", Image: p.image, ImagePullPolicy: v1.PullNever}
+	if p.image == "" {
+		container.Image, container.Command = "reveza.local/clients:1", append([]string{"/clients/worker"}, p.arguments()...)
+	}
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.name}, Spec: v1.PodSpec{RestartPolicy: v1.RestartPolicyNever,
 		AutomountServiceAccountToken: new(false), TerminationGracePeriodSeconds: new(int64(1))}}
 	if p.user != 0 {
@@ -216,6 +219,10 @@ type client struct {
 	Turns     int                               `json:"turns"`
 	Command   string                            `json:"command"`
 	Footprint struct{ Resident, Swapped int64 } `json:"footprint"`
+	Policy    struct {
+		Weight float64
+		Paused bool
+	} `json:"policy"`
 }
 
 // clients returns the programs that the daemon knows, none while it does not answer.
@@ -230,6 +237,18 @@ func (n *node) clients() []client {
 		return nil
 	}
 	return status.Clients
+}
+
+// clientOf returns a program in the daemon's status.
+func (n *node) clientOf(t *testing.T, p program) client {
+	t.Helper()
+	for _, client := range n.clients() {
+		if strings.Contains(client.Command, "--name "+p.name+" ") {
+			return client
+		}
+	}
+	t.Fatal("the daemon does not know the program of " + p.name)
+	return client{}
 }
 
 // waitForTurns waits until so many programs have begun to take turns, with most of their memory, and returns them.
