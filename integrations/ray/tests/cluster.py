@@ -56,6 +56,8 @@ class Cluster(Engine):
         else:
             command += [f"--address={ADDRESS}:{PORT}", f"--num-cpus={CPUS}", "--memory=3000000000"]
         for _ in range(3):
+            if name != "head" and self.nodes["head"].poll() is not None:  # as on a slow machine soon after its start
+                self.restart("head")
             log = self.folder / f"{name}.out"
             at = log.stat().st_size if log.exists() else 0
             with open(log, "a", encoding="utf-8") as file:

@@ -26,7 +26,7 @@ class KubernetesTest(job_test.EngineTest):
     slots, limit, place = 4, ("--workers", "4"), "hostname"
 
     def expect_places(self, places):
-        self.assertEqual(len(set(places)), len(places), "each in a pod of its own")
+        self.assertEqual(len(set(places)), self.slots, "as many pods")
 
     def why(self, text):
         CLUSTER.wait(lambda: text in CLUSTER.jobs("why", self.name).stdout, f"reason {text}")
