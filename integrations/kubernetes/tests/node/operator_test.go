@@ -1,11 +1,41 @@
 package node_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// awaitFailure waits until an Event of a program's pod says why its container does not start.
+func (n *node) awaitFailure(t *testing.T, p program, cause string) {
+	t.Helper()
+	eventually(t, "an Event of "+p.name+" with: "+cause, func() bool {
+		events, err := n.CoreV1().Events(namespace).List(n.ctx, metav1.ListOptions{
+			FieldSelector: "involvedObject.name=" + p.name + ",reason=Failed"})
+		must(t, err)
+		for _, event := range events.Items {
+			if strings.Contains(event.Message, cause) {
+				t.Logf("Event: %s", event.Message)
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// missingDriver takes away what NVIDIA's container toolkit writes.
+func missingDriver(t *testing.T, n *node, claimMiB int) {
+	specification := filepath.Join(cdiFolder, "nvidia.json")
+	must(t, os.Rename(specification, specification+".away"))
+	lone := four(someSteps, claimMiB)[0]
+	n.start(t, lone)
+	n.awaitFailure(t, lone, "unresolvable CDI devices nvidia.com/gpu="+cardUUID)
+	must(t, os.Rename(specification+".away", specification))
+	n.finish(t, []program{lone})
+}
 
 // refusedImages starts programs that libreveza.so cannot be loaded into.
 func refusedImages(t *testing.T, n *node, claimMiB int) {
@@ -13,18 +43,7 @@ func refusedImages(t *testing.T, n *node, claimMiB int) {
 		program := four(someSteps, claimMiB)[0]
 		program.image = image
 		n.start(t, program)
-		eventually(t, "an Event that the image is refused", func() bool {
-			events, err := n.CoreV1().Events(namespace).List(n.ctx, metav1.ListOptions{
-				FieldSelector: "involvedObject.name=" + program.name + ",reason=Failed"})
-			must(t, err)
-			for _, event := range events.Items {
-				if strings.Contains(event.Message, cause) {
-					t.Logf("Event: %s", event.Message)
-					return true
-				}
-			}
-			return false
-		})
+		n.awaitFailure(t, program, cause)
 		pod, err := n.CoreV1().Pods(namespace).Get(n.ctx, program.name, metav1.GetOptions{})
 		must(t, err)
 		for _, container := range pod.Status.ContainerStatuses {

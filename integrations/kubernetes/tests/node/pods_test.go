@@ -33,6 +33,7 @@ type program struct {
 	steps    int
 	mib      int    // default: programMiB
 	claimMiB int    // of a claim of its own; 0: the extended resource
+	limitMiB int    // of the pod's memory; default: none
 	user     int64  // default: root
 	image    string // default: that of the worker, with which the program is started
 }
@@ -118,8 +119,12 @@ func (n *node) start(t *testing.T, p program) {
 	if p.user != 0 {
 		pod.Spec.SecurityContext = &v1.PodSecurityContext{RunAsUser: &p.user, RunAsGroup: &p.user}
 	}
+	container.Resources.Limits = v1.ResourceList{}
+	if p.limitMiB > 0 {
+		container.Resources.Limits[v1.ResourceMemory] = resource.MustParse(fmt.Sprintf("%dMi", p.limitMiB))
+	}
 	if p.claimMiB == 0 {
-		container.Resources.Limits = v1.ResourceList{extended: resource.MustParse("1")}
+		container.Resources.Limits[extended] = resource.MustParse("1")
 	} else {
 		memory := resource.MustParse(fmt.Sprintf("%dMi", p.claimMiB))
 		claim := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: p.name}, Spec: resourceapi.ResourceClaimSpec{
@@ -239,11 +244,13 @@ func (n *node) clients() []client {
 	return status.Clients
 }
 
+func (c client) is(p program) bool { return strings.Contains(c.Command, "--name "+p.name+" ") }
+
 // clientOf returns a program in the daemon's status.
 func (n *node) clientOf(t *testing.T, p program) client {
 	t.Helper()
 	for _, client := range n.clients() {
-		if strings.Contains(client.Command, "--name "+p.name+" ") {
+		if client.is(p) {
 			return client
 		}
 	}

@@ -33,6 +33,8 @@ func TestClaims(t *testing.T) {
 		{"a fifth pod waits, with an Event, for one that ends", fifth},
 		{"a pod over its limit is out of memory, alone", overLimit},
 		{"a pod pays for what is swapped out, not the daemon", chargedMemory},
+		{"a pod without memory for it is not swapped out", noRoom},
+		{"a pod waits, with an Event, while the driver is missing", missingDriver},
 		{"a pod of another user shares the card", anotherUser},
 		{"a pod with the extended resource shares the card", extendedResource},
 		{"an image that cannot load the library is refused with an Event", refusedImages},
