@@ -55,7 +55,7 @@ class Cluster(Engine):
             command += ["--head", f"--port={PORT}", "--num-cpus=0", f"--dashboard-host={ADDRESS}"]
         else:
             command += [f"--address={ADDRESS}:{PORT}", f"--num-cpus={CPUS}", "--memory=3000000000"]
-        for _ in range(3):
+        for _ in range(10):
             if name != "head" and self.nodes["head"].poll() is not None:  # as on a slow machine soon after its start
                 self.restart("head")
             log = self.folder / f"{name}.out"
@@ -68,6 +68,8 @@ class Cluster(Engine):
                     return
                 time.sleep(0.2)
             self.lose(name)
+            # Ray takes nodes that still look for their head for one that runs, since all are on one machine.
+            time.sleep(2)
         raise RuntimeError(f"{name} does not start\n{self.logs()}")
 
     def lose(self, name: str) -> None:
