@@ -82,6 +82,14 @@ build_images() {
   image reveza.local/pause 1 "$folder/pause"
   options=()
 
+  # A program of an image with musl, as far as its header says.
+  mkdir -p "$folder/musl"
+  echo 'int main() { return 0; }' |
+    c++ -x c++ - -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 -o "$folder/musl/program"
+  options=(-entrypoint /program)
+  image reveza.local/musl 1 "$folder/musl"
+  options=()
+
   install -s "$build/tests/clients/worker" "$folder/clients/clients/"
   # Every glibc has what libreveza.so needs.
   libraries "$folder/clients/lib/x86_64-linux-gnu" "$build/tests/clients/worker" "$build/lib/libreveza.so"

@@ -10,6 +10,7 @@ import time
 import urllib.request
 
 import processes
+from engine import Engine
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "python"
 ADDRESS = "192.0.2.1"  # of those for documentation
@@ -20,12 +21,11 @@ CPUS = 3
 MARK = "REVEZA_TEST_NODE"  # in the environment of all processes of a node
 
 
-class Cluster:
+class Cluster(Engine):
     def __init__(self, build: pathlib.Path, ray: pathlib.Path, folder: pathlib.Path) -> None:
-        self.folder = folder
+        super().__init__(folder, folder / "bin/reveza")
         self.ray = ray
         self.nodes: dict[str, subprocess.Popen] = {}  # `ray start`, by name
-        self.program = folder / "bin/reveza"
         self.environment = {
             "PATH": f"{ray.parent}:{os.environ['PATH']}", "HOME": str(folder / "out"), "RAY_USAGE_STATS_ENABLED": "0",
             "PYTHONPATH": str(PACKAGE),  # as installed on nodes
@@ -55,7 +55,9 @@ class Cluster:
             command += ["--head", f"--port={PORT}", "--num-cpus=0", f"--dashboard-host={ADDRESS}"]
         else:
             command += [f"--address={ADDRESS}:{PORT}", f"--num-cpus={CPUS}", "--memory=3000000000"]
-        for _ in range(3):
+        for _ in range(10):
+            if name != "head" and self.nodes["head"].poll() is not None:  # as on a slow machine soon after its start
+                self.restart("head")
             log = self.folder / f"{name}.out"
             at = log.stat().st_size if log.exists() else 0
             with open(log, "a", encoding="utf-8") as file:
@@ -66,6 +68,8 @@ class Cluster:
                     return
                 time.sleep(0.2)
             self.lose(name)
+            # Ray takes nodes that still look for their head for one that runs, since all are on one machine.
+            time.sleep(2)
         raise RuntimeError(f"{name} does not start\n{self.logs()}")
 
     def lose(self, name: str) -> None:
@@ -110,32 +114,9 @@ class Cluster:
         self.mend()
         return self.alive() == len(NODES)
 
-    def wait(self, condition, what: str, seconds: float = 90) -> None:
-        end = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > end:
-                raise TimeoutError(f"no {what} within {seconds} s\n{self.logs()}")
-            time.sleep(0.2)
-
-    def logs(self) -> str:
-        return "".join(f"--- {file.name}\n{file.read_text()[-4000:]}" for file in self.folder.glob("*.out"))
-
     def home(self) -> dict[str, str]:
         return {"PATH": os.environ["PATH"], "REVEZA_STATE": str(self.folder / "out/home"),
                 "HOME": str(self.folder / "out"), "RAY_API_SERVER_ADDRESS": SERVER}
-
-    def jobs(self, *words: str) -> subprocess.CompletedProcess:
-        return subprocess.run([str(self.program), "jobs", *words], capture_output=True, text=True, check=False,
-                              timeout=120, cwd=self.folder / "out", env=self.home())
-
-    def start_job(self, *words: str, **environment: str) -> subprocess.Popen:
-        """Starts the runner at home."""
-        with open(self.folder / "out/runner.log", "a", encoding="utf-8") as log:
-            return subprocess.Popen([str(self.program), "jobs", *words], stdout=log, stderr=log, cwd=self.folder / "out",
-                                    env={**self.home(), **environment})
-
-    def table(self, job: str) -> list[dict]:
-        return json.loads(self.jobs("table", job, "--json").stdout)
 
     def stop(self) -> None:
         for name in self.nodes:

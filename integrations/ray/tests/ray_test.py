@@ -1,18 +1,15 @@
 """Jobs of `reveza jobs run --on ray` in a Ray of two nodes; integrations/ray/test.sh runs it."""
 
-import collections
 import os
 import pathlib
-import re
-import signal
 import subprocess
 import sys
 import time
 import unittest
 
+import job_test
 import processes
-from cluster import NODES, PACKAGE, Cluster
-from job_test import JobTest, StormTest
+from cluster import MARK, NODES, PACKAGE, Cluster
 
 BUILD, RAY, FOLDER = (pathlib.Path(sys.argv.pop(1)) for _ in range(3))
 CLUSTER = Cluster(BUILD, RAY, FOLDER)
@@ -25,7 +22,7 @@ def setUpModule():
     unittest.addModuleCleanup(CLUSTER.stop)
 
 
-JobTest.cluster, JobTest.engine, JobTest.out = CLUSTER, "ray", OUT
+job_test.JobTest.cluster, job_test.JobTest.engine, job_test.JobTest.out = CLUSTER, "ray", OUT
 
 
 def used_memory():
@@ -34,36 +31,8 @@ def used_memory():
     return total, total - available
 
 
-class RayTest(JobTest):
-    def test_steps_run_on_all_nodes(self):
-        line = "echo $REVEZA_TEST_NODE >> LINES; sleep 1; echo out {n}"
-        self.finish(CLUSTER.start_job(*self.words(line, "1..12", "--cpus", "1")))
-        self.assertEqual(collections.Counter(self.written()).keys(), set(NODES))
-        self.assertEqual(len(self.written()), 12)
-        self.assertEqual(CLUSTER.jobs("logs", self.name, "n=7").stdout, "out 7\n")
-        self.assertEqual({row["state"] for row in CLUSTER.table(self.name)}, {"done"})
-        self.finish(CLUSTER.start_job(*self.words(line, "1..12", "--cpus", "1")))
-        self.assertEqual(len(self.written()), 12)
-
-    def test_a_killed_runner_at_home_loses_nothing(self):
-        words = self.words("echo {n} >> LINES; sleep 3", "1..12")
-        runner = CLUSTER.start_job(*words)
-        self.await_lines(2)
-        runner.kill()
-        runner.wait()
-        self.finish(CLUSTER.start_job(*words))
-        self.assertEqual(sorted(map(int, self.written())), list(range(1, 13)))
-        self.assertEqual(self.arrays(), 1)
-
-    def test_steps_of_a_lost_node_run_on_another(self):
-        words = self.words("echo start {n} >> LINES; sleep 6; echo end {n} >> LINES", "1..6")
-        runner = CLUSTER.start_job(*words)
-        self.await_lines(6)
-        CLUSTER.lose("n1")
-        self.finish(runner, seconds=240)
-        ends = [line for line in self.written() if line.startswith("end")]
-        self.assertEqual(sorted(ends), [f"end {n}" for n in range(1, 7)])
-        self.assertEqual(self.arrays(), 2)
+class RayTest(job_test.NodesTest):
+    nodes, slots, limit, place = NODES, 6, ("--cpus", "1"), f"echo ${MARK}"
 
     def test_a_step_that_ray_kills_for_the_memory_of_its_node_gets_more(self):
         total, used = used_memory()
@@ -82,30 +51,6 @@ class RayTest(JobTest):
         for array, expected in (("array-1", False), ("array-2", True)):
             entrypoint = CLUSTER.job(OUT / "shared" / self.name / array)["entrypoint"]
             self.assertEqual('"memory"' in entrypoint, expected, entrypoint)
-
-    def test_cancel_ends_the_tasks_of_ray(self):
-        words = self.words("echo {n} >> LINES; [ -e LINES.go ] || sleep 600", "1..9")
-        runner = CLUSTER.start_job(*words)
-        self.await_lines(6)
-        self.assertEqual(CLUSTER.jobs("cancel", self.name).returncode, 0)
-        self.finish(runner, 130)
-        self.assertEqual(processes.with_words("run-task"), [])
-        (OUT / f"{self.name}.go").touch()
-        self.finish(CLUSTER.start_job(*words))
-
-    def test_stop_lets_running_steps_finish(self):
-        # Ray's workers block and ignore signals that steps do not.
-        line = "grep -E 'Sig(Blk|Ign)' /proc/self/status | tr -d '\\n\\t' >> LINES; echo >> LINES; sleep 5"
-        words = self.words(line, "1..9")
-        runner = CLUSTER.start_job(*words)
-        self.await_lines(6)
-        self.assertEqual(CLUSTER.jobs("stop", self.name).returncode, 0)
-        self.finish(runner, 130)
-        done = [row["state"] for row in CLUSTER.table(self.name)].count("done")
-        self.assertEqual(done, len(self.written()))
-        self.assertLess(done, 9)
-        for blocked, ignored in (re.findall("[0-9a-f]{16}", text) for text in self.written()):
-            self.assertEqual((int(blocked, 16), int(ignored, 16) & 0x7FFFFFFF), (0, 0))
 
     def test_a_stopped_job_of_ray_leaves_no_step_and_is_handed_over_again(self):
         words = self.words("echo start >> LINES; [ -e LINES.go ] || sleep 600; echo end >> LINES", "1..3")
@@ -144,28 +89,13 @@ class RayTest(JobTest):
         self.assertEqual(done.stdout, "[0, 1, 4, 9]\n", done.stderr)
 
 
-class Storm(StormTest):
-    targets = ["home", "home", "node", "node", "step", "step", "worker", "worker", "raylet", "raylet", "head", "power",
+class Storm(job_test.StormTest):
+    targets = ["home", "home", "runner", "runner", "step", "step", "worker", "worker", "raylet", "raylet", "head", "power",
                "power"]
     seconds = 600
 
-    def test_storm(self):
-        self.run_storm()
-
-    def mend(self):
-        CLUSTER.mend()
-
-    def strike(self, what, choose, runner):
-        if what == "home":
-            runner.kill()
-            runner.wait()
-        elif what == "node":  # the runner in a task, alone
-            self.kill_one(choose, processes.with_words("run-task"))
-        elif what == "step":  # a supervisor with its step
-            found = processes.with_words("reveza-supervisor")
-            if found:
-                processes.kill_tree(choose.choice(found))
-        elif what == "worker":  # of Ray, which runs a task
+    def strike(self, what, choose):
+        if what == "worker":  # of Ray, which runs a task
             self.kill_one(choose, [process for keeper in processes.with_words("reveza_ray.py", "task")
                                    for process in [processes.parent_of(keeper)] if process > 1])
         elif what == "raylet":
@@ -173,11 +103,6 @@ class Storm(StormTest):
         else:
             CLUSTER.lose("head" if what == "head" else choose.choice(NODES))
             time.sleep(choose.uniform(0, 3))
-
-    @staticmethod
-    def kill_one(choose, found):
-        if found:
-            os.kill(choose.choice(found), signal.SIGKILL)
 
 
 if __name__ == "__main__":

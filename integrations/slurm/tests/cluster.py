@@ -1,6 +1,5 @@
 """A Slurm of two nodes in the namespaces of this process, for jobs of `reveza jobs run --on slurm`."""
 
-import json
 import os
 import pathlib
 import shutil
@@ -8,6 +7,8 @@ import subprocess
 
 import processes
 from node import USERS, Node
+
+NODES = ("n1", "n2")
 
 SLURM_CONF = """
 ClusterName=reveza
@@ -47,10 +48,11 @@ PartitionName=all Nodes=n[1-2] Default=YES MaxTime=INFINITE State=UP
 
 
 class Cluster(Node):
+    identity = {"user": USERS["ana"], "group": USERS["ana"], "extra_groups": []}
+
     def __init__(self, build: pathlib.Path, folder: pathlib.Path) -> None:
         super().__init__(build, folder)
         self.slurm: dict[str, subprocess.Popen] = {}  # daemons of Slurm, by name
-        self.program = folder / "reveza-build/bin/reveza"
 
     def start(self) -> None:
         self.name_host()
@@ -66,7 +68,7 @@ class Cluster(Node):
         self.environment = {"PATH": os.environ["PATH"], "SLURM_CONF": os.environ["SLURM_CONF"]}
         self._start_munge()
         self.restart("slurmctld")
-        for name in ("n1", "n2"):
+        for name in NODES:
             self.restart(name)
         self.wait(self.is_idle, "idle nodes")
 
@@ -85,36 +87,26 @@ class Cluster(Node):
         self.slurm["slurmctld"].terminate()
         self.slurm["slurmctld"].wait()
 
-    def resume_nodes(self) -> None:
-        """Does what an operator does with nodes that Slurm has taken out of service."""
+    def mend(self) -> None:
+        for name, process in self.slurm.items():
+            if process.poll() is not None:
+                self.restart(name)
         for line in self.run("sinfo", "-h", "-N", "-o", "%N %T").stdout.splitlines():
             name, state = line.split()
             if state.startswith(("drain", "down")):
                 self.run("scontrol", "update", f"nodename={name}", "state=resume")
 
     def is_idle(self) -> bool:
+        self.mend()
         return self.run("sinfo", "-h", "-o", "%D %T").stdout.split("\n")[:-1] == ["2 idle"]
 
     def logs(self) -> str:
         return super().logs() + self.run("sinfo", "-R", "-N", "-o", "%N %T %E").stdout + self.run("squeue").stdout
 
-    def jobs(self, *words: str, **environment: str) -> subprocess.CompletedProcess:
-        return self.run(str(self.program), "jobs", *words, user="ana", **self.home(), **environment)
-
     def home(self) -> dict[str, str]:
-        return {"REVEZA_STATE": str(self.folder / "out/home"), "HOME": str(self.folder / "out")}
+        return {**self.environment, "REVEZA_STATE": str(self.folder / "out/home"), "HOME": str(self.folder / "out")}
 
-    def start_job(self, *words: str, **environment: str) -> subprocess.Popen:
-        """Starts the runner at home."""
-        with open(self.folder / "out/runner.log", "a", encoding="utf-8") as log:
-            return subprocess.Popen([str(self.program), "jobs", *words], stdout=log, stderr=log, cwd=self.folder / "out",
-                                    env={**self.environment, **self.home(), **environment}, user=USERS["ana"],
-                                    group=USERS["ana"], extra_groups=[])
-
-    def table(self, job: str) -> list[dict]:
-        return json.loads(self.jobs("table", job, "--json").stdout)
-
-    def lose_node(self, name: str) -> None:
+    def lose(self, name: str) -> None:
         """Ends all that runs on a node at once, as a loss of power does."""
         self.kill(name)
         processes.kill_at_once(processes.with_variable(f"SLURMD_NODENAME={name}"))

@@ -6,7 +6,8 @@ import pathlib
 import re
 import shutil
 import subprocess
-import time
+
+from engine import Engine
 
 USERS = {"ana": 60001, "bia": 60002, "eva": 60003}
 GROUP = 60010  # of ana and bia, who may use the daemon; eva may not
@@ -51,10 +52,10 @@ def mount(*arguments: str) -> None:
     subprocess.run(["mount", *arguments], check=True)
 
 
-class Node:
+class Node(Engine):
     def __init__(self, build: pathlib.Path, folder: pathlib.Path) -> None:
+        super().__init__(folder, folder / "reveza-build/bin/reveza")
         self.build = build
-        self.folder = folder
         self.socket = folder / "reveza/revezad.sock"
         self.card = {"FAKECUDA_DIR": str(folder / "card"), "FAKECUDA_MEMORY": "64MiB",
                      "LD_LIBRARY_PATH": str(folder / "reveza-build/lib/fakecuda")}
@@ -137,16 +138,9 @@ class Node:
         arguments = " ".join(f"{name}={value}" for name, value in words.items() if value is not None)
         (self.folder / "plugstack.conf").write_text(f"required {self.folder}/spank_reveza.so {arguments}\n")
 
-    def wait(self, condition, what: str, seconds: float = 60) -> None:
-        end = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > end:
-                raise TimeoutError(f"no {what} within {seconds} s\n{self.logs()}")
-            time.sleep(0.1)
-
     def logs(self) -> str:
-        return "".join(f"--- {file.name}\n{file.read_text()[-20000:]}" for file in
-                       [*self.folder.glob("*.out"), *self.folder.glob("reveza/*.log")])
+        return super().logs() + "".join(f"--- {file.name}\n{file.read_text()[-20000:]}"
+                                        for file in self.folder.glob("reveza/*.log"))
 
     def run(self, *command: str, user: str | None = None, **environment: str) -> subprocess.CompletedProcess:
         identity = {} if user is None else {
@@ -173,7 +167,7 @@ class Node:
             return None
 
     def reveza(self, *words: str) -> subprocess.CompletedProcess:
-        return self.run(str(self.folder / "reveza-build/bin/reveza"), *words, REVEZA_SOCKET=str(self.socket))
+        return self.run(str(self.program), *words, REVEZA_SOCKET=str(self.socket))
 
     def programs(self) -> dict[str, dict]:
         """Returns the programs that use the card, by name."""

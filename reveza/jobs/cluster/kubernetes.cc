@@ -37,7 +37,9 @@ runner=
 trap 'told=1; [ -z "$runner" ] || kill -TERM "$runner" 2>/dev/null' TERM
 )";
 constexpr const char* kPodStarted = R"(  [ -z "$told" ] || kill -TERM "$runner" 2>/dev/null
-  ( until [ -e "$cancel" ]; do sleep 2; done; kill -INT "$runner" 2>/dev/null ) &
+  # A signal that comes before a subshell has reset its traps is lost.
+  ( until [ -e "$cancel" ]; do kill -0 "$runner" 2>/dev/null || exit; sleep 2; done
+    kill -INT "$runner" 2>/dev/null ) &
   watcher=$!
 )";
 constexpr const char* kPodEnded = R"(  kill "$watcher" 2>/dev/null

@@ -4,6 +4,9 @@
 #include <signal.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "reveza/jobs/cluster/cluster_run.h"
@@ -20,6 +23,15 @@ class KubernetesRunTest : public ClusterTest {
   static std::string KillPod(const std::string& how) {
     return "echo {n} >> ran; [ $REVEZA_ATTEMPT -gt 1 ] || { echo " + how +
            " > $FAKE_KUBERNETES/kill-pod; sleep 600; }";
+  }
+  // Returns whether the command line of a process has this path in the folder.
+  bool SomeProcessHas(const std::string& path) const {
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      std::ifstream file(entry.path() / "cmdline");
+      const std::string line(std::istreambuf_iterator<char>(file), {});
+      if (line.contains((folder_ / path).string())) return true;
+    }
+    return false;
   }
   // Runs a job until progress says this, and then ends the runner. Returns what it says last.
   std::string WhatIsSaid(const Job& job, const std::string& text) {
@@ -86,6 +98,17 @@ TEST_F(KubernetesRunTest, APodThatStartsLateRunsNothing) {
   }
   EXPECT_TRUE(Text("shared/test/array-1/log-1.txt").contains("starts too late"));
   EXPECT_EQ(Lines("ran"), 1);
+}
+
+TEST_F(KubernetesRunTest, APodWhoseRunnerDoesNotStartLeavesNothing) {
+  program_ = "/nowhere/reveza";
+  OnCluster(Shell("echo {n} >> ran", 8));
+  EXPECT_GT(Submits(), 0);
+  const std::string tasks = "shared/test/array-";
+  for (int i = 0; i < 600 && SomeProcessHas(tasks); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_FALSE(SomeProcessHas(tasks));
 }
 
 TEST_F(KubernetesRunTest, SaysWhatTheSchedulerSays) {

@@ -207,5 +207,22 @@ TEST_F(EngineLimitsTest, RunnerWatchesLimitWithoutKernelSupport) {
   EXPECT_EQ(outcomes, (std::vector{Outcome::kMemory, Outcome::kSuccess}));
 }
 
+// As in a pod whose control group counts processes one by one.
+TEST_F(EngineLimitsTest, OomKillOfAShellsCommandIsRetried) {
+  folder_.Write("machine/proc/vmstat", "oom_kill 0\n");
+  prepare_ = [this](EngineParts& parts) { parts.root = folder_ / "machine"; };
+  RunRequest request = Workers(1);
+  request.limits = Limits::kNone;
+  std::vector<Outcome> outcomes;
+  listener_.on_end = [&](const AttemptResult& result) { outcomes.push_back(result.outcome); };
+  Hurry();
+  const Job job = Shell(
+      "echo {n} >> ran; [ $(wc -l < ran) = 2 ] && exit; "
+      "echo oom_kill 1 > machine/proc/vmstat; sh -c 'kill -9 $$'; exit $?",
+      1);
+  EXPECT_EQ(Run(job, request).end, Engine::RunEnd::kDone);
+  EXPECT_EQ(outcomes, (std::vector{Outcome::kMemory, Outcome::kSuccess}));
+}
+
 }  // namespace engine_limits_test
 }  // namespace reveza::jobs

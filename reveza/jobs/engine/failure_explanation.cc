@@ -136,7 +136,9 @@ Explanation Explain(const ActiveAttempt& active, const AttemptResult& result,
     }
   }
   const Explanation nothing{{}, result.outcome};
-  if (result.outcome != Outcome::kSignal || result.code != SIGKILL || active.ending) return nothing;
+  // A shell exits with 128 and the number of the signal that ended its command.
+  const int killed = result.outcome == Outcome::kSignal ? SIGKILL : 128 + SIGKILL;
+  if (!failed || result.code != killed || active.ending) return nothing;
   // Its own group would have counted the kill; the machine's counter includes other processes.
   if (!active.group.empty() || active.group_reported) return nothing;
   const auto kills = platform::OutOfMemoryKills(root);

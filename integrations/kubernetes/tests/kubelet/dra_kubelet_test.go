@@ -56,9 +56,10 @@ func startDRA(t *testing.T, node *support.Node, objects ...runtime.Object) *draK
 
 func (k *draKubelet) startManager(t *testing.T) {
 	t.Helper()
+	state := support.Folder(t)
 	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(cancel)
-	manager, err := dra.NewManager(klog.Background(), k.client, t.TempDir())
+	t.Cleanup(cancel) // before its folder is removed
+	manager, err := dra.NewManager(klog.Background(), k.client, state)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -49,6 +50,32 @@ func chargedTo(t *testing.T, pid int) charged {
 	total, err := strconv.ParseInt(strings.TrimSpace(read(file)), 10, 64)
 	must(t, err)
 	return charged{total, values[private], values["shmem"]}
+}
+
+// noRoom shows that a program whose pod may not have so much memory is not swapped out, and not killed.
+func noRoom(t *testing.T, n *node, claimMiB int) {
+	programs := four(someSteps, claimMiB)[:2]
+	programs[0].limitMiB = programMiB + 96 // fakecuda's card is charged to it too
+	n.start(t, programs[0])
+	takesTurns := func(p program) bool {
+		return slices.ContainsFunc(n.clients(), func(client client) bool { return client.is(p) && client.Turns > 0 })
+	}
+	eventually(t, "the program takes turns", func() bool { return takesTurns(programs[0]) })
+	n.start(t, programs[1])
+	swapped := int64(0)
+	eventually(t, "the other program takes turns alone", func() bool {
+		for _, client := range n.clients() {
+			if client.is(programs[0]) {
+				swapped = max(swapped, client.Footprint.Swapped)
+				return false
+			}
+		}
+		return takesTurns(programs[1])
+	})
+	if swapped > 0 {
+		t.Errorf("%d bytes were swapped out", swapped)
+	}
+	n.finish(t, programs)
 }
 
 // chargedMemory shows who pays for what is swapped out: the pod, not the daemon.

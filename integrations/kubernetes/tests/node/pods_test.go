@@ -31,9 +31,11 @@ type program struct {
 	name     string
 	seed     int
 	steps    int
-	mib      int   // default: programMiB
-	claimMiB int   // of a claim of its own; 0: the extended resource
-	user     int64 // default: root
+	mib      int    // default: programMiB
+	claimMiB int    // of a claim of its own; 0: the extended resource
+	limitMiB int    // of the pod's memory; default: none
+	user     int64  // default: root
+	image    string // default: that of the worker, with which the program is started
 }
 
 type result struct {
@@ -108,15 +110,21 @@ func (n *node) describe() string {
 // start creates the pod of a program, and its claim.
 func (n *node) start(t *testing.T, p program) {
 	t.Helper()
-	container := v1.Container{Name: "c", Image: "reveza.local/clients:1", ImagePullPolicy: v1.PullNever,
-		Command: append([]string{"/clients/worker"}, p.arguments()...)}
+	container := v1.Container{Name: "c", Image: p.image, ImagePullPolicy: v1.PullNever}
+	if p.image == "" {
+		container.Image, container.Command = "reveza.local/clients:1", append([]string{"/clients/worker"}, p.arguments()...)
+	}
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.name}, Spec: v1.PodSpec{RestartPolicy: v1.RestartPolicyNever,
 		AutomountServiceAccountToken: new(false), TerminationGracePeriodSeconds: new(int64(1))}}
 	if p.user != 0 {
 		pod.Spec.SecurityContext = &v1.PodSecurityContext{RunAsUser: &p.user, RunAsGroup: &p.user}
 	}
+	container.Resources.Limits = v1.ResourceList{}
+	if p.limitMiB > 0 {
+		container.Resources.Limits[v1.ResourceMemory] = resource.MustParse(fmt.Sprintf("%dMi", p.limitMiB))
+	}
 	if p.claimMiB == 0 {
-		container.Resources.Limits = v1.ResourceList{extended: resource.MustParse("1")}
+		container.Resources.Limits[extended] = resource.MustParse("1")
 	} else {
 		memory := resource.MustParse(fmt.Sprintf("%dMi", p.claimMiB))
 		claim := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: p.name}, Spec: resourceapi.ResourceClaimSpec{
@@ -216,6 +224,10 @@ type client struct {
 	Turns     int                               `json:"turns"`
 	Command   string                            `json:"command"`
 	Footprint struct{ Resident, Swapped int64 } `json:"footprint"`
+	Policy    struct {
+		Weight float64
+		Paused bool
+	} `json:"policy"`
 }
 
 // clients returns the programs that the daemon knows, none while it does not answer.
@@ -230,6 +242,20 @@ func (n *node) clients() []client {
 		return nil
 	}
 	return status.Clients
+}
+
+func (c client) is(p program) bool { return strings.Contains(c.Command, "--name "+p.name+" ") }
+
+// clientOf returns a program in the daemon's status.
+func (n *node) clientOf(t *testing.T, p program) client {
+	t.Helper()
+	for _, client := range n.clients() {
+		if client.is(p) {
+			return client
+		}
+	}
+	t.Fatal("the daemon does not know the program of " + p.name)
+	return client{}
 }
 
 // waitForTurns waits until so many programs have begun to take turns, with most of their memory, and returns them.

@@ -33,7 +33,12 @@ func TestClaims(t *testing.T) {
 		{"a fifth pod waits, with an Event, for one that ends", fifth},
 		{"a pod over its limit is out of memory, alone", overLimit},
 		{"a pod pays for what is swapped out, not the daemon", chargedMemory},
+		{"a pod without memory for it is not swapped out", noRoom},
+		{"a pod waits, with an Event, while the driver is missing", missingDriver},
 		{"a pod of another user shares the card", anotherUser},
+		{"a pod with the extended resource shares the card", extendedResource},
+		{"an image that cannot load the library is refused with an Event", refusedImages},
+		{"kubectl reveza shows and changes the job of a pod", kubectlReveza},
 		{"a killed pod leaves the others alone", killedPod},
 		{"a killed daemon is followed by one that adopts the programs", killedDaemon},
 		{"a killed plugin is followed by one that prepares claims", killedPlugin},
@@ -46,6 +51,7 @@ func TestDevicePlugin(t *testing.T) {
 		{"pods together compute what they do alone", together},
 		{"a fifth pod waits, with an Event, for one that ends", fifth},
 		{"a pod of another user shares the card", anotherUser},
+		{"an image that cannot load the library is refused with an Event", refusedImages},
 		{"a killed pod leaves the others alone", killedPod},
 		{"a killed daemon is followed by one that adopts the programs", killedDaemon},
 		{"a killed plugin is followed by one that prepares claims", killedPlugin},
@@ -228,16 +234,8 @@ func anotherUser(t *testing.T, n *node, claimMiB int) {
 func killedPod(t *testing.T, n *node, claimMiB int) {
 	programs := four(someSteps, claimMiB)
 	n.startAll(t, programs)
-	killed := ""
-	for _, client := range n.waitForTurns(t, len(programs)) {
-		if strings.Contains(client.Command, "--name "+programs[2].name+" ") {
-			killed = client.Name
-			must(t, syscall.Kill(client.PID, syscall.SIGKILL))
-		}
-	}
-	if killed == "" {
-		t.Fatal("the daemon does not know the program of " + programs[2].name)
-	}
+	n.waitForTurns(t, len(programs))
+	must(t, syscall.Kill(n.clientOf(t, programs[2]).PID, syscall.SIGKILL))
 	if status, text := n.wait(t, programs[2].name); status != 128+int32(syscall.SIGKILL) {
 		t.Errorf("status %d: %s", status, text)
 	}

@@ -30,15 +30,22 @@ type Node struct {
 	daemon  net.Listener
 }
 
-// NewNode makes a node named "n1" with some cards, whose daemon listens.
-func NewNode(t *testing.T, count int) *Node {
+// Folder makes a folder that is removed with the test. Unlike t.TempDir, it may still be written to then, by what ends
+// at its leisure, and has a short path: those of sockets are limited to 107 bytes.
+func Folder(t *testing.T) string {
 	t.Helper()
-	// Short: paths of sockets are limited to 107 bytes.
 	folder, err := os.MkdirTemp("", "reveza")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(folder) })
+	return folder
+}
+
+// NewNode makes a node named "n1" with some cards, whose daemon listens.
+func NewNode(t *testing.T, count int) *Node {
+	t.Helper()
+	folder := Folder(t)
 	gpus := []map[string]any{}
 	for i := range count {
 		gpus = append(gpus, map[string]any{"uuid": UUID(i), "name": "NVIDIA Test", "index": i, "total": CardBytes})

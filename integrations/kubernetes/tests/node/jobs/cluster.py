@@ -6,9 +6,9 @@ import os
 import pathlib
 import re
 import subprocess
-import time
 
 import processes
+from engine import Engine
 
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet")
 IMAGE = "reveza.local/steps:1"  # empty but for places where folders of the machine are mounted
@@ -27,10 +27,11 @@ def read_process(process: int, file: str) -> str:
         return ""
 
 
-class Cluster:
+class Cluster(Engine):
+    patience = 120.0
+
     def __init__(self, build: pathlib.Path, folder: pathlib.Path) -> None:
-        self.folder = folder
-        self.program = build / "bin/reveza"
+        super().__init__(folder, build / "bin/reveza")
         self.logs_at = folder / "components.log"
         self.commands = {}  # of the components
         (folder / "out").mkdir()
@@ -81,13 +82,6 @@ class Cluster:
         return [process for process in processes.with_words("/run.sh")
                 if re.search(r"^NSpid:.*\s1$", read_process(process, "status"), re.MULTILINE)]
 
-    def wait(self, condition, what: str, seconds: float = 120) -> None:
-        end = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > end:
-                raise TimeoutError(f"no {what} within {seconds} s\n{self.logs()}")
-            time.sleep(0.3)
-
     def logs(self) -> str:
         return self.kubectl("get", "jobs,pods,events").stdout[-6000:]
 
@@ -96,18 +90,6 @@ class Cluster:
                 "REVEZA_STATE": str(self.folder / "home"), "HOME": str(self.folder / "home"),
                 "REVEZA_POD_TEMPLATE": str(self.folder / "pod.json")}
 
-    def jobs(self, *words: str) -> subprocess.CompletedProcess:
-        return subprocess.run([str(self.program), "jobs", *words], capture_output=True, text=True, check=False,
-                              timeout=120, cwd=self.folder / "out", env=self.home())
-
     def start_job(self, *words: str, **environment: str) -> subprocess.Popen:
-        """Starts the runner at home."""
         volumes = [word for folder in (*FOLDERS, self.folder, self.program.parent) for word in ("--volume", str(folder))]
-        if "run" in words:
-            words = ("run", *volumes, *words[1:])
-        with open(self.folder / "out/runner.log", "a", encoding="utf-8") as log:
-            return subprocess.Popen([str(self.program), "jobs", *words], stdout=log, stderr=log, cwd=self.folder / "out",
-                                    env={**self.home(), **environment})
-
-    def table(self, job: str) -> list[dict]:
-        return json.loads(self.jobs("table", job, "--json").stdout)
+        return super().start_job("run", *volumes, *words[1:], **environment)

@@ -3,14 +3,12 @@
 import json
 import os
 import pathlib
-import signal
 import sys
 import time
 import unittest
 
-import processes
+import job_test
 from cluster import Cluster
-from job_test import JobTest, StormTest
 
 BUILD, FOLDER = (pathlib.Path(sys.argv.pop(1)) for _ in range(2))
 CLUSTER = Cluster(BUILD, FOLDER)
@@ -21,32 +19,17 @@ def setUpModule():
     CLUSTER.start()
 
 
-JobTest.cluster, JobTest.engine, JobTest.out = CLUSTER, "kubernetes", OUT
+job_test.JobTest.cluster, job_test.JobTest.engine, job_test.JobTest.out = CLUSTER, "kubernetes", OUT
 
 
-class KubernetesTest(JobTest):
+class KubernetesTest(job_test.EngineTest):
+    slots, limit, place = 4, ("--workers", "4"), "hostname"
+
+    def expect_places(self, places):
+        self.assertEqual(len(set(places)), self.slots, "as many pods")
+
     def why(self, text):
         CLUSTER.wait(lambda: text in CLUSTER.jobs("why", self.name).stdout, f"reason {text}")
-
-    def test_steps_run_in_pods(self):
-        line = "hostname >> LINES; echo out {n}"
-        self.finish(CLUSTER.start_job(*self.words(line, "1..8")))
-        self.assertEqual(len(set(self.written())), 8)
-        self.assertEqual(CLUSTER.jobs("logs", self.name, "n=7").stdout, "out 7\n")
-        self.assertEqual({row["state"] for row in CLUSTER.table(self.name)}, {"done"})
-        self.finish(CLUSTER.start_job(*self.words(line, "1..8")))
-        self.assertEqual(len(self.written()), 8)
-        self.assertEqual(self.arrays(), 1)
-
-    def test_a_killed_runner_at_home_loses_nothing(self):
-        words = self.words("echo {n} >> LINES; sleep 3", "1..6")
-        runner = CLUSTER.start_job(*words)
-        self.await_lines(2)
-        runner.kill()
-        runner.wait()
-        self.finish(CLUSTER.start_job(*words))
-        self.assertEqual(sorted(map(int, self.written())), list(range(1, 7)))
-        self.assertEqual(self.arrays(), 1)
 
     def test_a_step_out_of_memory_gets_more(self):
         # Faster than the runner of the task looks, so that the kernel ends it.
@@ -91,25 +74,6 @@ class KubernetesTest(JobTest):
             self.assertIn(expected, self.log())
         self.assertEqual(self.arrays(), 0)
 
-    def test_cancel_ends_the_pods(self):
-        words = self.words("echo {n} >> LINES; [ -e LINES.go ] || sleep 600", "1..4")
-        runner = CLUSTER.start_job(*words)
-        self.await_lines(4)
-        self.assertEqual(CLUSTER.jobs("cancel", self.name).returncode, 0)
-        self.finish(runner, 130)
-        self.assertEqual(processes.with_words("run-task"), [])
-        (OUT / f"{self.name}.go").touch()
-        self.finish(CLUSTER.start_job(*words))
-
-    def test_stop_lets_running_steps_finish(self):
-        words = self.words("echo {n} >> LINES; sleep 6", "1..4", "--workers", "2")
-        runner = CLUSTER.start_job(*words)
-        self.await_lines(2)
-        self.assertEqual(CLUSTER.jobs("stop", self.name).returncode, 0)
-        self.finish(runner, 130)
-        self.assertEqual(len(self.written()), 2)
-        self.assertEqual([row["state"] for row in CLUSTER.table(self.name)].count("done"), 2)
-
     def test_an_evicted_pod_and_a_deleted_job_run_again(self):
         words = self.words("echo start >> LINES; [ -e LINES.go ] || sleep 600; echo end >> LINES", "1..3")
         runner = CLUSTER.start_job(*words)
@@ -126,28 +90,13 @@ class KubernetesTest(JobTest):
         self.assertEqual(self.written().count("end"), 3)
 
 
-class Storm(StormTest):
-    targets = ["home", "home", "node", "node", "step", "step", "pod", "pod", "deleted", "forced", "kubelet", "kubelet",
+class Storm(job_test.StormTest):
+    targets = ["home", "home", "runner", "runner", "step", "step", "pod", "pod", "deleted", "forced", "kubelet", "kubelet",
                "kube-apiserver", "kube-controller-manager", "kube-scheduler"]
     seconds = 600
 
-    def test_storm(self):
-        self.run_storm()
-
-    def mend(self):
-        CLUSTER.mend()
-
-    def strike(self, what, choose, runner):
-        if what == "home":
-            runner.kill()
-            runner.wait()
-        elif what == "node":  # the runner in a pod, alone
-            self.kill_one(choose, processes.with_words("run-task"))
-        elif what == "step":  # a supervisor with its step
-            found = processes.with_words("reveza-supervisor")
-            if found:
-                processes.kill_tree(choose.choice(found))
-        elif what == "pod":
+    def strike(self, what, choose):
+        if what == "pod":
             self.kill_one(choose, CLUSTER.containers())
         elif what in ("deleted", "forced"):
             found = CLUSTER.running()
@@ -157,11 +106,6 @@ class Storm(StormTest):
         else:
             CLUSTER.kill(what)
             time.sleep(choose.uniform(0, 3))
-
-    @staticmethod
-    def kill_one(choose, found):
-        if found:
-            os.kill(choose.choice(found), signal.SIGKILL)
 
 
 if __name__ == "__main__":
