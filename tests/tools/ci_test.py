@@ -56,7 +56,7 @@ class Ci(TreeTest):
 
     def test_shortens_fuzzing_when_late(self):
         self.answer("fuzz ARGS=24", 0, "8 passed, 0 failed")
-        status, lines = self.run_ci(elapsed=72 * 60 - 10)
+        status, lines = self.run_ci(elapsed=68 * 60 - 10)
         self.assertEqual((status, lines[-1]), (0, "15 passed, 0 failed"))
 
     def test_continues_after_a_failure(self):
