@@ -43,11 +43,11 @@ TEST(Keys, AreBijectionsOfTexts) {
     names.insert(name);
     EXPECT_GT(values.size(), 10u) << name;
   }
-  EXPECT_EQ(names,
-            (std::set<std::string>{
-                "rides.device_id", "rides.passenger_id", "transactions.card_number_hash",
-                "transactions.counterparty_account", "transactions.customer_id",
-                "transactions.device_id", "transactions.fraud_type", "transactions.ip_address", "transactions.merchant_id"}));
+  EXPECT_EQ(names, (std::set<std::string>{
+                       "rides.device_id", "rides.passenger_id", "transactions.card_number_hash",
+                       "transactions.counterparty_account", "transactions.customer_id",
+                       "transactions.device_id", "transactions.fraud_type",
+                       "transactions.ip_address", "transactions.merchant_id"}));
 }
 
 }  // namespace keys_test
