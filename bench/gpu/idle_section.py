@@ -140,7 +140,7 @@ def _beside_checkpoint(harness, report):
     report.check("checkpoint alone: same bytes", alone.status, alone.status == 0, "0")
     what = {"down": "checkpoint alone, down (ms)", "up": "checkpoint alone, up (ms)"}
     for way, name in what.items():
-        report.note(name, figures.spread((alone.result or {}).get(f"{way}_ms", []), 1))
+        report.note(name, figures.spread(alone.result.get(f"{way}_ms", []), 1))
     job = workloads.client(harness, "paused", "worker", "--bytes", size, "--steps", 10**7,
                            "--step-ms", 5)
     down, up = [], []
