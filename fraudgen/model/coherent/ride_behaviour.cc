@@ -58,7 +58,7 @@ bool IsAway(const Month& month, int64_t time) {
 
 }  // namespace
 
-Place Near(Place place, int64_t reach, Draws& draws) {
+Place Around(Place place, int64_t reach, Draws& draws) {
   place.latitude += static_cast<int32_t>(draws.Between(-reach, reach));
   place.longitude += static_cast<int32_t>(draws.Between(-reach, reach));
   return place;
@@ -130,7 +130,7 @@ void RideBehaviour::Hail(Draws& draws, RidePlace& place) {
   constexpr int64_t kReach = 4'000;
   if (!draws.Chance(kAtCorner)) return;
   place.kind = RidePlaceKind::kStreet;
-  place.place = Near(place.place, kReach, draws);
+  place.place = Around(place.place, kReach, draws);
 }
 
 // To the airport, from the airport of the other city to the hotel, and back.
@@ -172,7 +172,7 @@ Trip RideBehaviour::Errand(const Person& person, const Month& month, int64_t tim
   RidePlace base = {.place = world_->HomeAt(person, time), .city = person.city};
   if (away) base = Shop(person, city, RidePlaceKind::kHotel, city);
   RidePlace shop = Shop(person, city, RidePlaceKind::kShop, draws.Bits());
-  if (draws.Chance(kNearby)) shop.place = Near(base.place, kAroundTheCorner, draws);
+  if (draws.Chance(kNearby)) shop.place = Around(base.place, kAroundTheCorner, draws);
   Hail(draws, base);
   Hail(draws, shop);
   if (draws.Chance(500'000)) return {.time = time, .from = base, .to = shop};

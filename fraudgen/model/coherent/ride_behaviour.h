@@ -20,8 +20,8 @@ struct Trip {
 // How far around the corner is, in millionths of a degree.
 inline constexpr int64_t kAroundTheCorner = 6'000;
 
-// Returns a place at most `reach` millionths of a degree away in each direction.
-Place Near(Place place, int64_t reach, Draws& draws);
+// Draws a place at most `reach` millionths of a degree away in each direction, all alike.
+Place Around(Place place, int64_t reach, Draws& draws);
 // Draws the length of the route between the ends of the ride.
 int64_t RouteOf(const Ride& ride, Draws& draws);
 // Returns the expected rides of a person per month, in sixteenths.

@@ -45,7 +45,7 @@ int64_t BusyHour(Draws& draws) {
 
 // Ends the ride around the corner.
 void Shorten(Draws& draws, Ride& ride) {
-  ride.to = {.place = Near(ride.from.place, kAroundTheCorner, draws),
+  ride.to = {.place = Around(ride.from.place, kAroundTheCorner, draws),
              .city = ride.from.city,
              .kind = RidePlaceKind::kStreet};
   ride.route = RouteOf(ride, draws);
