@@ -1,5 +1,5 @@
+#include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "fraudgen/lists/commerce.h"
 #include "fraudgen/lists/weights.h"
@@ -148,8 +148,7 @@ void FillTransactions(const Identity& identity, std::span<const Row> rows, Batch
       "fraud_type", is_fraud,
       [&](char* out, const Row& row) {
         const std::string& name = scenarios[row.scenario].name;
-        std::memcpy(out, name.data(), name.size());
-        return out + name.size();
+        return std::ranges::copy(name, out).out;
       },
       [](const Row& row) { return row.scenario; });
   fill.CodeIf("fraud_role", is_fraud, [](const Row& row) { return row.fraud_role; });

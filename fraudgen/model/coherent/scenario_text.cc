@@ -75,8 +75,8 @@ class ScenarioReader {
     const Node& value = member.value;
     const auto number = [&](const Node& node) -> std::optional<int64_t> {
       if (node.kind != Node::Kind::kInteger) return std::nullopt;
-      const auto found = ParseNumber<int64_t>(node.text);
-      return found && *found >= min && *found <= max ? std::optional(*found) : std::nullopt;
+      const std::optional<int64_t> found = ParseNumber<int64_t>(node.text);
+      return found && *found >= min && *found <= max ? found : std::nullopt;
     };
     std::optional<int64_t> first = number(value);
     std::optional<int64_t> last = first;
