@@ -6,6 +6,7 @@
 import dataclasses
 import datetime
 import importlib.util
+import os
 import pathlib
 import pickle
 import subprocess
@@ -16,6 +17,7 @@ import unittest
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(BUILD / "lib/python"))
+os.environ["PATH"] = f"{BUILD / 'bin'}:{os.environ['PATH']}"
 
 import fraudgen  # pylint: disable=wrong-import-position
 from testing_lock import others_run  # pylint: disable=wrong-import-position
@@ -210,6 +212,10 @@ class Package(unittest.TestCase):
         self.assertIn("rides", fraudgen.schema(type="rides"))
 
     def test_check(self):
+        command = "import sys; sys.path.insert(0, sys.argv[1]); import fraudgen; fraudgen.check('data')"
+        done = subprocess.run([sys.executable, "-c", command, BUILD / "lib/python"], capture_output=True, text=True,
+                              check=False, env={"PATH": ""})
+        self.assertIn("the program 'fraudgen' is neither beside Python nor on the PATH", done.stderr)
         with tempfile.TemporaryDirectory() as folder:
             done = program("--rows", 1000, "--format", "csv", "--output", "data", "--quiet", cwd=folder)
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -225,8 +231,10 @@ class Package(unittest.TestCase):
             self.assertEqual([one.table for one in damaged.files], ["transactions"])
             self.assertGreater(damaged.files[0].count, 0)
             self.assertGreater(damaged.files[0].first[0].row, 900)
-        with self.assertRaises(FileNotFoundError):
+        with self.assertRaisesRegex(FileNotFoundError, "^/"):
             fraudgen.check(data)
+        with self.assertRaisesRegex(RuntimeError, "--threads"):
+            fraudgen.check(data, threads=-1)
 
     def test_errors(self):
         for settings in ({"rows": 0}, {"rows": "many"}, {"rows": 10, "size": "1MB"}, {"model": "vague"},

@@ -27,9 +27,9 @@ using check::Outcome;
 std::string_view NameOf(Outcome::Verdict verdict) {
   switch (verdict) {
     case Outcome::Verdict::kPassed:
-      return "fine";
+      return "passed";
     case Outcome::Verdict::kFailed:
-      return "WRONG";
+      return "failed";
     case Outcome::Verdict::kSkipped:
       return "skipped";
   }
@@ -46,7 +46,7 @@ nlohmann::ordered_json JsonOf(const check::FileDifferences& file) {
   }
   return {{"file", file.file},
           {"table", file.table},
-          {"differences", file.count},
+          {"count", file.count},
           {"first", std::move(first)}};
 }
 
@@ -54,7 +54,7 @@ void PrintJson(const CheckResult& result) {
   nlohmann::ordered_json checks = nlohmann::ordered_json::array();
   for (const Outcome& outcome : result.outcomes) {
     checks.push_back({{"verdict", NameOf(outcome.verdict)},
-                      {"check", outcome.name},
+                      {"name", outcome.name},
                       {"detail", outcome.detail}});
   }
   nlohmann::ordered_json files = nlohmann::ordered_json::array();

@@ -96,7 +96,7 @@ TEST_F(FraudgenTest, CheckNamesWrongValues) {
   const json all = json::parse(Fraudgen("check --json --quiet data").output);
   ASSERT_EQ(all["files"].size(), 1u);
   EXPECT_EQ(all["files"][0]["file"], "transactions/part-00000.jsonl");
-  EXPECT_EQ(all["files"][0]["differences"], 1);
+  EXPECT_EQ(all["files"][0]["count"], 1);
   EXPECT_EQ(all["files"][0]["first"][0]["column"], "status");
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "common/python/native.h"
-#include "fraudgen/check/check.h"
 #include "fraudgen/output/manifest.h"
 #include "fraudgen/output/text_codec.h"
 #include "fraudgen/run/direct_output.h"
@@ -189,63 +188,6 @@ nb::dict Describe(const std::string& path) {
   return found;
 }
 
-std::string_view NameOf(check::Outcome::Verdict verdict) {
-  switch (verdict) {
-    case check::Outcome::Verdict::kPassed:
-      return "passed";
-    case check::Outcome::Verdict::kFailed:
-      return "failed";
-    case check::Outcome::Verdict::kSkipped:
-      return "skipped";
-  }
-  return "";
-}
-
-// Damaged files may contain invalid UTF-8.
-nb::object TextOf(const std::string& text) {
-  return nb::steal(
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-}
-
-nb::dict DictOf(const check::FileDifferences& file) {
-  nb::list first;
-  for (const check::Difference& difference : file.first) {
-    nb::dict row;
-    row["row"] = difference.row;
-    row["column"] = TextOf(difference.column);
-    row["found"] = TextOf(difference.found);
-    row["expected"] = TextOf(difference.expected);
-    first.append(row);
-  }
-  nb::dict row;
-  row["file"] = TextOf(file.file);
-  row["table"] = file.table;
-  row["count"] = file.count;
-  row["first"] = first;
-  return row;
-}
-
-nb::dict Check(const std::string& folder, int threads) {
-  const auto place = std::make_shared<Folder>(folder);
-  const auto result = ValueOf(
-      WithoutLock([&] { return check::CheckData(place, threads, [](uint64_t) { return true; }); }));
-  nb::list checks;
-  for (const check::Outcome& outcome : result.outcomes) {
-    nb::dict row;
-    row["verdict"] = std::string(NameOf(outcome.verdict));
-    row["name"] = outcome.name;
-    row["detail"] = TextOf(outcome.detail);
-    checks.append(row);
-  }
-  nb::list files;
-  for (const check::FileDifferences& file : result.files) files.append(DictOf(file));
-  nb::dict found;
-  found["findings"] = result.findings;
-  found["checks"] = checks;
-  found["files"] = files;
-  return found;
-}
-
 }  // namespace
 }  // namespace reveza::fraudgen
 
@@ -258,5 +200,4 @@ NB_MODULE(_native, module) {
   module.attr("maker") = reveza::fraudgen::Maker();
   module.def("schema", &reveza::fraudgen::Schema, nb::arg("settings"));
   module.def("describe", &reveza::fraudgen::Describe, nb::arg("folder"));
-  module.def("check", &reveza::fraudgen::Check, nb::arg("folder"), nb::arg("threads"));
 }

@@ -26,6 +26,7 @@ if sys.version_info < (3, 10):
     raise ImportError("the Python package fraudgen needs Python 3.10 or later; the program fraudgen runs with any")
 
 from fraudgen import _native
+from fraudgen._check import Check, CheckResult, Difference, FileDifferences, check
 from fraudgen._croissant import croissant
 from fraudgen._graph import to_torch_geometric
 
@@ -72,60 +73,6 @@ class Table:
     name: str
     meaning: str
     columns: tuple[Column, ...]
-
-
-@dataclass(frozen=True)
-class Check:
-    """What should hold in a data set, and whether it does.
-
-    >>> next(check for check in fraudgen.check("data").checks if check.verdict == "passed").name
-    'manifests: readable'
-    """
-
-    verdict: str  #: passed, failed or skipped
-    name: str
-    detail: str  #: how much was checked, the first failure, or why it was skipped
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A value of a file that its settings do not give.
-
-    >>> fraudgen.check("changed").files[0].first[0]
-    Difference(row=3, column='amount', found='0.01', expected='35.00')
-    """
-
-    row: int  #: from 1; 0 for the file as a whole
-    column: str  #: "" for the whole row
-    found: str  #: "" if it is missing
-    expected: str
-
-
-@dataclass(frozen=True)
-class FileDifferences:
-    """A file that differs from the one that its settings give.
-
-    >>> [(file.table, file.count) for file in fraudgen.check("changed").files]
-    [('transactions', 1)]
-    """
-
-    file: str
-    table: str
-    count: int
-    first: tuple[Difference, ...]  #: at most ten
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """The result of checking a data set.
-
-    >>> fraudgen.check("data").findings
-    0
-    """
-
-    findings: int  #: failed checks
-    checks: tuple[Check, ...]
-    files: tuple[FileDifferences, ...]  #: that differ
 
 
 class Settings(TypedDict, total=False):
@@ -272,17 +219,3 @@ def schema(**settings: Unpack[Settings]) -> dict[str, Table]:
     """
     return {row["name"]: Table(row["name"], row["meaning"], tuple(Column(**each) for each in row["columns"]))
             for row in _native.schema(_texts(settings))}
-
-
-def check(folder: Union[str, "os.PathLike[str]"], threads: Optional[int] = None) -> CheckResult:
-    """Makes the data set in a folder again from its settings, and compares.
-
-    In wheels only of text formats: others are checked by the program ``fraudgen check``. Default of threads: the cores.
-
-    >>> fraudgen.check("data").findings
-    0
-    """
-    found = _native.check(os.fspath(folder), threads or os.cpu_count() or 1)
-    files = tuple(FileDifferences(**{**row, "first": tuple(Difference(**one) for one in row["first"])})
-                  for row in found["files"])
-    return CheckResult(found["findings"], tuple(Check(**row) for row in found["checks"]), files)

@@ -259,6 +259,7 @@ class WithPyarrow(Environment):
         self.assertIn(f"Arrow {self.version}", self.user_run("fraudgen", "version"))
         self.user_run("fraudgen", "--rows", "3000", "--format", "parquet", "--output", "parquet")
         self.assertIn("values are those of the settings", self.user_run("fraudgen", "check", "parquet"))
+        self.assertEqual(self.user_run("python", "-c", "import fraudgen; print(fraudgen.check('parquet').findings)"), "0\n")
         self.user_run("sh", "-c", "truncate -s 5000 parquet/transactions/*00000.parquet")
         text = self.user_run("sh", "-c", "fraudgen check parquet 2>&1 || echo status $?")
         self.assertRegex(text, "not a parquet file(.|\n)*status [1-9]")  # an exception of Arrow's
