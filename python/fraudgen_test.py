@@ -231,7 +231,7 @@ class Package(unittest.TestCase):
             self.assertEqual([one.table for one in damaged.files], ["transactions"])
             self.assertGreater(damaged.files[0].count, 0)
             self.assertGreater(damaged.files[0].first[0].row, 900)
-        with self.assertRaisesRegex(FileNotFoundError, "^/"):
+        with self.assertRaisesRegex(FileNotFoundError, "^could not read the folder"):
             fraudgen.check(data)
         with self.assertRaisesRegex(RuntimeError, "--threads"):
             fraudgen.check(data, threads=-1)
