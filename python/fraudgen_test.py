@@ -234,7 +234,7 @@ class Package(unittest.TestCase):
         with self.assertRaisesRegex(FileNotFoundError, "^could not read the folder"):
             fraudgen.check(data)
         with self.assertRaisesRegex(RuntimeError, "--threads"):
-            fraudgen.check(data, threads=-1)
+            fraudgen.check(BUILD, threads=-1)
 
     def test_errors(self):
         for settings in ({"rows": 0}, {"rows": "many"}, {"rows": 10, "size": "1MB"}, {"model": "vague"},

@@ -10,8 +10,6 @@ import sysconfig
 from dataclasses import dataclass
 from typing import Optional, Union
 
-_UNREADABLE = 2  # exit status: there is no readable data set
-
 
 @dataclass(frozen=True)
 class Check:
@@ -92,13 +90,15 @@ def check(folder: Union[str, "os.PathLike[str]"], threads: Optional[int] = None)
     >>> fraudgen.check("data").findings
     0
     """
+    place = os.fspath(folder)
     command = [_program_path(), "check", "--json", "--quiet"]
     if threads:
         command += ["--threads", str(threads)]
-    done = subprocess.run([*command, "--", os.fspath(folder)], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, "--", place], capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1) or not done.stdout:
         message = done.stderr.strip().removeprefix("fraudgen: ") or f"fraudgen check ended with {done.returncode}"
-        raise (FileNotFoundError if done.returncode == _UNREADABLE else RuntimeError)(message)
+        missing = "://" not in place and not os.path.exists(place)
+        raise (FileNotFoundError if missing else RuntimeError)(message)
     found = json.loads(done.stdout)
     files = tuple(FileDifferences(**{**row, "first": tuple(Difference(**one) for one in row["first"])})
                   for row in found["files"])
