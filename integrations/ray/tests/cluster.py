@@ -54,7 +54,7 @@ class Cluster(Engine):
         if name == "head":
             command += ["--head", f"--port={PORT}", "--num-cpus=0", f"--dashboard-host={ADDRESS}"]
         else:
-            command += [f"--address={ADDRESS}:{PORT}", f"--num-cpus={CPUS}", "--memory=3000000000"]
+            command += [f"--address={ADDRESS}:{PORT}", f"--num-cpus={CPUS}", "--memory=8000000000"]
         for _ in range(10):
             if name != "head" and self.nodes["head"].poll() is not None:  # as on a slow machine soon after its start
                 self.restart("head")
