@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -168,6 +169,8 @@ struct Parameters {
   bool frauds_of_pix = false;  // `frauds` is a share of the (estimated) PIX payments
   Identities identities = Identities::kValid;
   uint32_t difficulty = 500;  // thousandths
+  // The day, as first_day, at whose end the labels are those known; unset: all labels.
+  std::optional<int64_t> labels_as_of = std::nullopt;
   uint64_t rows_per_block = 2'000'000;
 
   std::vector<Scenario> scenarios = BuiltInScenarios();  // kinds of fraud
