@@ -89,11 +89,10 @@ void FillAlerts(const Identity& identity, std::span<const Row> rows, Batch& batc
   fill.Number("alerted_at", &Row::time);
   fill.Code("rule", &Row::rule);
   fill.Number("risk_score", &Row::score);
-  fill.Code("action", [](const Row& row) {
-    const bool suspected =
-        row.status == PaymentStatus::kDeclined && row.refusal == Refusal::kFraudSuspect;
-    return row.status == PaymentStatus::kBlocked || suspected ? 1 : 0;
-  });
+  fill.Code("action", IsStopped);
+  const Presence is_reviewed = fill.Where([](const Row& row) { return row.reviewed_at != kNever; });
+  fill.NumberIf("reviewed_at", is_reviewed, &Row::reviewed_at);
+  fill.CodeIf("decision", is_reviewed, &Row::decision);
 }
 
 void FillDisputes(const Identity& identity, std::span<const Row> rows, Batch& batch) {

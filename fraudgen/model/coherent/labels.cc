@@ -31,6 +31,7 @@ Labels::Labels(const World& world) : world_(&world) {
 
 void Labels::Reduce(Row& row) const {
   if (AreComplete()) return;
+  if (!Knows(row.reviewed_at)) row.reviewed_at = kNever;
   if (!KnowsReport(row.reported_at)) {
     row.is_fraud = false;
     row.reported_at = kNever;

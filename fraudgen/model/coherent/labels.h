@@ -21,8 +21,8 @@ class Labels {
   bool KnowsReport(int64_t reported_at) const {
     return AreComplete() || (reported_at != kNever && Knows(reported_at));
   }
-  // Reduce the label of a finished row to what is known. A report of an honest one counts as fraud
-  // until it is decided.
+  // Reduce the label of a finished row, and the review of its alert, to what is known. A report of
+  // an honest one counts as fraud until it is decided.
   void Reduce(Row& row) const;
   void Reduce(Ride& ride) const;
 

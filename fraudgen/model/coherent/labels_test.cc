@@ -259,9 +259,34 @@ TEST(Labels, NoFraudstersDeviceIsRemovedAfterThatDay) {
 }
 
 TEST(Labels, TablesWithoutLabelsAreTheSame) {
-  for (const Table* table : {&kCustomers, &kDevices, &kAlerts, &kDrivers, &kRideAlerts}) {
+  for (const Table* table : {&kCustomers, &kDevices, &kDrivers, &kRideAlerts}) {
     EXPECT_TRUE(Known()[*table] == Full()[*table]) << table->name;
   }
+}
+
+TEST(Labels, AnAlertIsNotReviewedBeforeItsReview) {
+  const Collected& full = Full()[kAlerts];
+  const Collected& known = Known()[kAlerts];
+  ASSERT_EQ(known.rows, full.rows);
+  std::map<bool, int> reviews;
+  for (std::size_t i = 0; i < full.columns.size(); ++i) {
+    const std::string_view name = full.table->columns[i].name;
+    if (name != "reviewed_at" && name != "decision") {
+      EXPECT_TRUE(known.columns[i] == full.columns[i]) << name;
+      continue;
+    }
+    for (std::size_t row = 0; row < full.rows; ++row) {
+      if (!full.Has(name, row)) continue;
+      const bool is_known = full.Number("reviewed_at", row) < kSomeEnd;
+      EXPECT_EQ(known.Has(name, row), is_known);
+      if (is_known) {
+        EXPECT_EQ(known.Number(name, row), full.Number(name, row));
+      }
+      ++reviews[is_known];
+    }
+  }
+  EXPECT_GT(reviews[true], 20);
+  EXPECT_GT(reviews[false], 20);
 }
 
 TEST(Labels, OfATableAloneAreTheSame) {

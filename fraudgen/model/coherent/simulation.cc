@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "fraudgen/model/coherent/customer_state.h"
+#include "fraudgen/model/coherent/review.h"
 
 namespace reveza::fraudgen::coherent {
 
@@ -352,6 +353,7 @@ Status Simulation::Finish(CustomerState& customer, bool certain, Draws& draws, R
   bank_.Decide(customer, certain, draws, row);
   bank_.Book(customer, row);
   row.reported_at = reported_at_ = fraud_.ReportedAt(row);
+  if (row.alert) Review(*world_, row);
   RETURN_IF_ERROR(Settle(customer, certain, draws, row));
   labels_.Reduce(row);
   return tables_->PutRow();
