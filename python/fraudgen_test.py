@@ -77,6 +77,20 @@ class Rows(unittest.TestCase):
         for table in ("transactions", "nodes"):
             self.check_equal({**settings, "table": table}, *options, "--table", table)
 
+    def test_labels_as_of_a_day(self):
+        day = datetime.date(2025, 6, 30)
+        settings, options = {"rows": 3000, "type": "all"}, ("--rows", 3000, "--type", "all")
+        for table in ("transactions", "rides", "accounts", "disputes"):
+            known = self.check_equal({**settings, "table": table, "labels_as_of": day}, *options, "--table", table,
+                                     "--labels-as-of", day)
+        known = fraudgen.generate(rows=3000, labels_as_of=str(day)).read_all()
+        full = fraudgen.generate(rows=3000).read_all()
+        labels = [name for name in full.column_names if name == "is_fraud" or name.startswith("fraud_")]
+        self.assertTrue(known.drop_columns(labels).equals(full.drop_columns(labels)))
+        reported = [each for each in full["fraud_reported_at"].to_pylist() if each and each.date() <= day]
+        self.assertEqual([each for each in known["fraud_reported_at"].to_pylist() if each], reported)
+        self.assertGreater(len(reported), 5)
+
     def test_types_of_money(self):
         for money in ("decimal", "cents"):
             self.check_equal({"rows": 1000, "money": money}, "--rows", 1000, "--money", money)

@@ -83,6 +83,13 @@ TEST(Check, PassesWithOtherTablesFoldersAndDefects) {
       {"type", [](Settings& s) { s.partition = {"type", "is_fraud"}; }},
       {"all", [](Settings& s) { s.type = DataType::kAll; }},
       {"safe", [](Settings& s) { s.safe_identities = true; }},
+      {"labels as of a day",
+       [](Settings& s) {
+         s.type = DataType::kAll;
+         s.graph = true;
+         s.partition = {"is_fraud"};
+         s.labels_as_of = CivilDate{2025, 6, 30};
+       }},
       {"defects",
        [](Settings& s) {
          for (Share& share : s.defects.of) share = {.billionths = 20'000'000};

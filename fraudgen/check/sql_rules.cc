@@ -115,6 +115,10 @@ constexpr auto kCoherent = std::to_array<Broken>({
      "NULL THEN 0 ELSE 1 END"},
     {"transactions", "fraud_reported_at is later than timestamp",
      "t.fraud_reported_at <= t.timestamp"},
+    {"alerts", "reviewed_at is later than alerted_at", "t.reviewed_at <= t.alerted_at"},
+    {"alerts", "decision is set for reviewed alerts only",
+     "CASE WHEN t.reviewed_at IS NULL THEN 0 ELSE 1 END <> CASE WHEN t.decision IS NULL THEN 0 "
+     "ELSE 1 END"},
     {"disputes", "decided_at is later than opened_at", "t.decided_at <= t.opened_at"},
     {"disputes", "refunded_amount is at most claimed_amount",
      "t.refunded_amount < 0 OR t.refunded_amount > t.claimed_amount"},

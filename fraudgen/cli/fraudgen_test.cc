@@ -129,6 +129,9 @@ TEST_F(FraudgenTest, RejectsInvalidDates) {
   ExpectError("--start-date 2025-13-01", kUsage, "--start-date: ");
   ExpectError("--model classic --end-date 2025-03-01 --as-of 2025-02-01", kUsage,
               "as_of (2025-02-01) is before");
+  ExpectError("--labels-as-of 2024-12-31", kUsage, "expected a day from the first (2025-01-01) on");
+  ExpectError("--labels-as-of today", kUsage, "--labels-as-of: ");
+  ExpectError("--labels-as-of 2025-06-30 --model classic", kUsage, "requires --model coherent");
 }
 
 TEST_F(FraudgenTest, RejectsContradictoryFlags) {
@@ -257,6 +260,7 @@ TEST_F(FraudgenTest, RejectsFolderWithOtherData) {
   ExpectError("--rows 3000 --seed 5", kOtherData, "the seed is 4");
   ExpectError("--rows 3000 --seed 4 --fraud-rate 5%", kOtherData,
               "fraud_rate is 0.02 there and 0.05 here");
+  ExpectError("--rows 3000 --seed 4 --labels-as-of 2025-06-30", kOtherData, "labels_as_of");
   ExpectError("--rows 4000 --seed 4", kOtherData, "rows is 3000 there and 4000 here");
   ExpectError("--rows 3000 --seed 4 --format csv", kOtherData,
               "format is jsonl there and csv here");
@@ -390,6 +394,16 @@ TEST_F(FraudgenTest, PlanShowsFiles) {
   EXPECT_NE(plan.output.find("transactions      3  300,000"), std::string::npos) << plan.output;
   EXPECT_NE(plan.output.find("with 1 thread,"), std::string::npos) << plan.output;
   EXPECT_FALSE(Exists("output"));
+}
+
+// Labels take room, too, but must not decide how many rows there are.
+TEST_F(FraudgenTest, ASizeHasTheSameRowsWithAnyLabels) {
+  const auto rows = [&](const std::string& options) {
+    const Ran ran = Fraudgen("plan --size 5MB --json " + options);
+    const json plan = json::parse(ran.output, nullptr, false);
+    return plan.is_object() ? plan["tables"]["transactions"]["rows"].dump() : ran.output;
+  };
+  EXPECT_EQ(rows("--labels-as-of 2025-01-01"), rows(""));
 }
 
 TEST_F(FraudgenTest, PlanPrintsJson) {

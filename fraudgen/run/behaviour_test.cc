@@ -43,7 +43,7 @@ TEST(Behaviour, RoundTrips) {
   ASSERT_TRUE(builder.AddText(text, "my.toml"));
   EXPECT_EQ(BehaviourText(builder.Build()->behaviour), text);
   EXPECT_EQ(std::ranges::count(text.substr(0, text.find("[[")), '='),
-            6 * (18 + 8 + 24) + 22 + 8 + 6 + 4 + 10 + 8 + 10 + 5 + 8 + 11 + 3 + 7);
+            6 * (18 + 8 + 24) + 22 + 14 + 6 + 4 + 10 + 8 + 10 + 5 + 8 + 11 + 6 + 3 + 7);
   for (const char* part : {"\n[chains]\n", "\n[[scenario]]\nname = \"PHISHING\"\nweight = 6\n",
                            "\nkinds = { PIX = 5, BOLETO = 2, MOBILE_TOPUP = 1 }\n",
                            "\n[[scenario.move]]\nfrom = [\"left\", \"right\"]\n"}) {

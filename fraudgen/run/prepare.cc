@@ -73,6 +73,7 @@ coherent::Parameters CoherentParameters(const Settings& settings, uint64_t rows)
   parameters.frauds_of_pix = settings.real_fraud_rate;
   parameters.identities = settings.safe_identities ? Identities::kSafe : Identities::kValid;
   parameters.difficulty = settings.difficulty;
+  if (settings.labels_as_of) parameters.labels_as_of = DaysOf(*settings.labels_as_of);
   // Growing data has no number of rows; its blocks are bounded by customers anyway.
   if (!parameters.growing) parameters.rows_per_block = RowsPerBlock(rows, parameters.customers);
   return parameters;
@@ -133,10 +134,13 @@ Result<uint64_t> CountRows(const Model& model, int threads, const OnPreparing& o
 
 // Makes sample blocks until their extrapolated size meets the one asked for.
 Result<uint64_t> SearchRows(const Settings& settings, const OnPreparing& on_preparing) {
+  // The rows are the same with any labels.
+  Settings sampled = settings;
+  sampled.labels_as_of.reset();
   SizeSearch search(settings.size.value_or(Settings::kDefaultSize), settings.format,
                     settings.TextCodec());
   while (!search.done()) {
-    ASSIGN_OR_RETURN(const auto model, MakeModel(settings, search.rows()));
+    ASSIGN_OR_RETURN(const auto model, MakeModel(sampled, search.rows()));
     ASSIGN_OR_RETURN(const auto estimate,
                      EstimateSize(
                          *model, settings.Options(), settings.FileRows(),

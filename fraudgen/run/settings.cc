@@ -119,6 +119,9 @@ constexpr auto kDataSettings = std::to_array<Setting>({
     Value<&Settings::as_of, ParseDate, ShowDate>(
         {"as_of", kValue, "DATE", "reference day for ages (classic; default: the last day)",
          "2025-12-31"}),
+    Value<&Settings::labels_as_of, ParseDate, ShowDate>(
+        {"labels_as_of", kValue, "DATE",
+         "labels that the bank had at the end of this day (coherent; default: all)", "2025-06-30"}),
     Value<&Settings::profiles, ParseFlag>(
         {"profiles", kFlag, "", "give customers behavioural profiles (classic)", "true"}),
     Value<&Settings::safe_identities, kWord<kIdentities>, kAsWord<kIdentities>>(
@@ -346,6 +349,7 @@ std::string HashedText(const Settings& settings) {
     // Left out where unused, so that the hashes of data sets made before they existed stay valid.
     if (setting.info.key == "graph" && !settings.graph) continue;
     if (setting.info.key == "defects" && !settings.defects.Any()) continue;
+    if (setting.info.key == "labels_as_of" && !settings.labels_as_of) continue;
     if (setting.info.key != "model" && setting.info.key != "seed") add(setting);
   }
   for (const Setting& setting : kFileSettings) {

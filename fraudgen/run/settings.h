@@ -40,6 +40,7 @@ struct Settings {
   std::optional<CivilDate> start_date;
   std::optional<CivilDate> end_date;
   std::optional<CivilDate> as_of;
+  std::optional<CivilDate> labels_as_of;  // unset: all labels; coherent model only
   bool profiles = true;
   bool safe_identities = false;
   Format format = Format::kJsonLines;

@@ -41,6 +41,11 @@ Status SettingsBuilder::CheckModel() const {
   if (settings.graph && settings.type == DataType::kRidesOnly) {
     return InvalidArgument("--graph requires --type transactions or all");
   }
+  // Also in a configuration file: all labels in place of those asked for would be a leak.
+  if (is_classic && settings.labels_as_of) {
+    return InvalidArgument(
+        "labels_as_of requires --model coherent: frauds of the classic model are never reported");
+  }
   if (!is_classic && LayerOf("as_of") == Layer::kCommandLine) {
     return InvalidArgument("--as-of requires --model classic; for coherent, use --end-date");
   }
@@ -63,6 +68,13 @@ Status SettingsBuilder::CheckDates() const {
   if (DaysOf(as_of) < DaysOf(end)) {
     return InvalidArgument("as_of ({}) is before the last day ({}); use that day or a later one",
                            ShowDate(as_of), ShowDate(end));
+  }
+  const CivilDate labels = settings.labels_as_of.value_or(start);
+  if (DaysOf(labels) < DaysOf(start) || (settings.labels_as_of && labels.year > 2149)) {
+    return InvalidArgument(
+        "labels_as_of ({}): expected a day from the first ({}) on, up to 2149-12-31; reports go on "
+        "after the last ({})",
+        ShowDate(labels), ShowDate(start), ShowDate(end));
   }
   if (start.year < 1970 || as_of.year > 2149) {
     return InvalidArgument("dates must be from 1970 to 2149, not {} to {}", ShowDate(start),

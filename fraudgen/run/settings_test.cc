@@ -137,6 +137,12 @@ TEST(SettingsBuilder, RejectsInvalidDates) {
                        "month=06 occurs twice"));
   EXPECT_EQ(From({{"model", "classic"}, {"as_of", "2023-05-01"}}).End(), (CivilDate{2023, 5, 1}));
   EXPECT_EQ(ErrorOf({{"start_date", "2025-12-31"}}), "") << "a single day is valid";
+  EXPECT_TRUE(Contains(ErrorOf({{"labels_as_of", "2024-12-31"}}), "the first (2025-01-01)"));
+  EXPECT_TRUE(Contains(ErrorOf({{"labels_as_of", "2150-01-01"}}), "up to 2149-12-31"));
+  EXPECT_TRUE(Contains(ErrorOf({{"labels_as_of", "June"}}), "expected YYYY-MM-DD"));
+  for (const char* day : {"2025-01-01", "2025-12-31", "2026-03-01"}) {
+    EXPECT_EQ(ErrorOf({{"labels_as_of", day}}), "") << day;
+  }
 }
 
 TEST(SettingsBuilder, ParsesDifficulty) {
@@ -158,6 +164,11 @@ TEST(SettingsBuilder, RejectsSettingsOfTheOtherModel) {
   EXPECT_EQ(ErrorOf({{"customers", "80000001"}}), "");
   EXPECT_TRUE(Contains(ErrorOf({{"profiles", "false"}}), "--no-profiles requires --model classic"));
   EXPECT_TRUE(Contains(ErrorOf({{"as_of", "2026-01-01"}}), "use --end-date"));
+  SettingsBuilder file;
+  ASSERT_TRUE(file.AddText("model = \"classic\"\nlabels_as_of = 2025-06-30\n", "my.toml"));
+  const auto settings = file.Build();
+  ASSERT_FALSE(settings) << "it must not be ignored";
+  EXPECT_TRUE(Contains(settings.error().message, "labels_as_of requires --model coherent"));
 }
 
 TEST(SettingsBuilder, CustomersWithoutRowsOrSizeAreGrowing) {
@@ -335,6 +346,9 @@ TEST(HashedText, CoversOnlyWhatDeterminesRows) {
   EXPECT_NE(HashedText(From({{"difficulty", "easy"}}).Resolved(10)),
             HashedText(From({}).Resolved(10)));
   EXPECT_NE(HashedText(From({{"graph", "true"}}).Resolved(10)), HashedText(From({}).Resolved(10)));
+  EXPECT_NE(HashedText(From({{"labels_as_of", "2025-06-30"}}).Resolved(10)),
+            HashedText(From({}).Resolved(10)));
+  EXPECT_FALSE(Contains(HashedText(From({}).Resolved(10)), "labels_as_of"));
 }
 
 // Uncommenting an example gives a valid file.
@@ -343,7 +357,8 @@ TEST(ConfigurationText, HasMeaningAndValidExampleOfEveryKey) {
   for (const auto& [info, parse, show] : AllSettings()) {
     EXPECT_TRUE(Contains(text, info.meaning));
     EXPECT_TRUE(Contains(text, std::string(info.key) + " = "));
-    const bool coherent_only = info.key == "difficulty" || info.key == "graph";
+    const bool coherent_only =
+        info.key == "difficulty" || info.key == "graph" || info.key == "labels_as_of";
     EXPECT_EQ(ErrorOf({{"model", coherent_only ? "coherent" : "classic"},
                        {std::string(info.key), std::string(info.example)},
                        {"format", "parquet"}}),

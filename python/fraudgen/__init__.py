@@ -96,6 +96,7 @@ class Settings(TypedDict, total=False):
     start_date: Union[datetime.date, str]
     end_date: Union[datetime.date, str]
     as_of: Union[datetime.date, str]  #: reference day for ages, of the classic model
+    labels_as_of: Union[datetime.date, str]  #: labels that the bank had at the end of this day; default: all
     profiles: bool  #: behavioural profiles of customers, of the classic model
     identities: str  #: valid or safe
     graph: bool  #: also the tables nodes and edges

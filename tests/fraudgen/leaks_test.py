@@ -29,6 +29,8 @@ PURE = 0.95
 BLIND = 0.05
 
 LABELS = {"is_fraud", "fraud_type", "fraud_role", "fraud_reported_at"}
+# Columns of alerts that are known at the payment; `reviewed_at` and `decision` are known later.
+OF_ALERTS = ("rule", "action")
 MISSING = [module for module in ("duckdb", "numpy") if importlib.util.find_spec(module) is None]
 
 # Whose number of rows or users must not be a rule: (entity, what is counted).
@@ -87,7 +89,12 @@ class Leaks(fraudgen.Case):
         for folder in made.iterdir():
             if folder.name != "_fraudgen":
                 self.data.execute(f"CREATE VIEW {folder.name} AS FROM '{folder}/*.parquet'")
-        self.data.execute(f"CREATE TABLE t AS FROM {kind}")
+        if kind == "transactions":
+            columns = ", ".join(f"alerts.{name} AS alert_{name}" for name in OF_ALERTS)
+            self.data.execute(f"CREATE TABLE t AS SELECT transactions.*, {columns} FROM transactions "
+                              "LEFT JOIN alerts USING (transaction_id)")
+        else:
+            self.data.execute(f"CREATE TABLE t AS FROM {kind}")
         self.kind = kind
         self.rows, self.frauds = self.data.sql("SELECT count(*), sum(is_fraud::INT) FROM t").fetchall()[0]
         self.columns = [(name, kind) for name, kind, *_ in self.data.sql("DESCRIBE t").fetchall()

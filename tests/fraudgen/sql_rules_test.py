@@ -35,6 +35,8 @@ DAMAGE = {
         ("disputes", "decided_at", "opened_at", "decided_at is later"),
         ("settlements", "returned_amount", "amount + 1", "returned_amount is at most amount"),
         ("alerts", "transaction_id", "'TXN_0'", "transaction_id exists in transactions"),
+        ("alerts", "reviewed_at", "alerted_at", "reviewed_at is later"),
+        ("alerts", "decision", "NULL", "decision is set for reviewed"),
         ("rides", "driver_id", "'DRV_0'", "driver_id exists in drivers"),
         ("rides", "pickup_datetime", "dropoff_datetime + INTERVAL 1 DAY", "times follow each other"),
     ],

@@ -1,5 +1,8 @@
 #include "fraudgen/model/coherent/coherent_model.h"
 
+#include <utility>
+
+#include "fraudgen/model/coherent/labels.h"
 #include "fraudgen/model/coherent/ride_simulation.h"
 #include "fraudgen/model/coherent/simulation.h"
 #include "fraudgen/model/coherent/tables.h"
@@ -42,12 +45,27 @@ uint64_t CoherentModel::RowsOf(const Table& table, uint64_t block) const {
   return 0;
 }
 
+// Labels of accounts are written before the payments that tell of them.
+std::vector<bool> CoherentModel::FindKnownAccounts(uint64_t block,
+                                                   const TableBatches& tables) const {
+  if (Labels(world_).AreComplete()) return {};
+  if (!tables.Wants(kAccounts) && !tables.Wants(kRings)) {
+    return std::vector<bool>(world_.Customers(block));
+  }
+  FunctionSink sink([](const Batch&) { return Status(); });
+  TableBatches none(identity_, {}, sink);
+  return Simulation(world_, chains_, block, none).FindKnownAccounts();
+}
+
 Status CoherentModel::Make(uint64_t block, std::span<const Table* const> wanted,
                            BatchSink& sink) const {
   TableBatches tables(identity_, wanted, sink);
   // In sequence, so that only one simulation is in memory.
   if (tables.Wants(kCustomers) || tables.Wants(kAccounts) || tables.WantsRows()) {
-    RETURN_IF_ERROR(Simulation(world_, chains_, block, tables).Run());
+    std::vector<bool> known = FindKnownAccounts(block, tables);
+    Simulation simulation(world_, chains_, block, tables);
+    simulation.LabelOnly(std::move(known));
+    RETURN_IF_ERROR(simulation.Run());
   }
   return RideSimulation(world_, fleet_, block, tables).Run();
 }

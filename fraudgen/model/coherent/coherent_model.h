@@ -10,6 +10,7 @@
 #include "fraudgen/model/coherent/fleet.h"
 #include "fraudgen/model/coherent/identity.h"
 #include "fraudgen/model/coherent/parameters.h"
+#include "fraudgen/model/coherent/tables.h"
 #include "fraudgen/model/coherent/world.h"
 #include "fraudgen/model/model.h"
 
@@ -34,6 +35,7 @@ class CoherentModel : public Model {
  private:
   explicit CoherentModel(const Parameters& parameters);
   uint64_t Payments(uint64_t block) const;
+  std::vector<bool> FindKnownAccounts(uint64_t block, const TableBatches& tables) const;
 
   World world_;
   Chains chains_;

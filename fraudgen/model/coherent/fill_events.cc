@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "fraudgen/model/coherent/fill_columns.h"
+#include "fraudgen/model/coherent/labels.h"
 #include "fraudgen/model/coherent/tables.h"
 #include "fraudgen/schema/fixed_text.h"
 
@@ -88,16 +89,18 @@ void FillAlerts(const Identity& identity, std::span<const Row> rows, Batch& batc
   fill.Number("alerted_at", &Row::time);
   fill.Code("rule", &Row::rule);
   fill.Number("risk_score", &Row::score);
-  fill.Code("action", [](const Row& row) {
-    const bool suspected =
-        row.status == PaymentStatus::kDeclined && row.refusal == Refusal::kFraudSuspect;
-    return row.status == PaymentStatus::kBlocked || suspected ? 1 : 0;
-  });
+  fill.Code("action", IsStopped);
+  const Presence is_reviewed = fill.Where([](const Row& row) { return row.reviewed_at != kNever; });
+  fill.NumberIf("reviewed_at", is_reviewed, &Row::reviewed_at);
+  fill.CodeIf("decision", is_reviewed, &Row::decision);
 }
 
 void FillDisputes(const Identity& identity, std::span<const Row> rows, Batch& batch) {
   const World& world = identity.world();
+  const Labels labels(world);
   ColumnFiller<Row> fill(rows, batch);
+  const Presence is_decided =
+      fill.Where([&](const Row& row) { return labels.Knows(DecisionOf(world, row).decided_at); });
   fill.Identifier("dispute_id", identity.disputes, &Row::number);
   fill.Identifier("transaction_id", identity.transactions, &Row::number);
   fill.Identifier("customer_id", identity.customers, &Row::customer);
@@ -105,10 +108,13 @@ void FillDisputes(const Identity& identity, std::span<const Row> rows, Batch& ba
     return row.kind == Kind::kPix ? DisputeKind::kMed : DisputeKind::kChargeback;
   });
   fill.Number("opened_at", &Row::reported_at);
-  fill.Number("decided_at", [&](const Row& row) { return DecisionOf(world, row).decided_at; });
+  fill.NumberIf("decided_at", is_decided,
+                [&](const Row& row) { return DecisionOf(world, row).decided_at; });
   fill.Number("claimed_amount", &Row::amount);
-  fill.Number("refunded_amount", [&](const Row& row) { return DecisionOf(world, row).refunded; });
-  fill.Code("outcome", [&](const Row& row) { return OutcomeOf(DecisionOf(world, row), row); });
+  fill.NumberIf("refunded_amount", is_decided,
+                [&](const Row& row) { return DecisionOf(world, row).refunded; });
+  fill.CodeIf("outcome", is_decided,
+              [&](const Row& row) { return OutcomeOf(DecisionOf(world, row), row); });
 }
 
 void FillChanges(const Identity& identity, std::span<const ChangeRow> rows, Batch& batch) {

@@ -64,6 +64,22 @@ TEST(Growing, LaterEndOnlyAppendsRows) {
   }
 }
 
+TEST(Growing, LabelsOfADayDoNotDependOnTheEnd) {
+  Parameters parameters = Until({2025, 3, 31});
+  parameters.labels_as_of = DaysOf({2025, 4, 5});
+  const auto model = *CoherentModel::Make(parameters);
+  parameters.last_day = DaysOf({2025, 4, 30});
+  const auto later = *CoherentModel::Make(parameters);
+  for (uint64_t block = 0; block < 3; ++block) {
+    Collector shorter;
+    Collector longer;
+    ASSERT_TRUE(model->Make(block, model->tables(), shorter));
+    ASSERT_TRUE(later->Make(block, later->tables(), longer));
+    for (const Table* table : model->tables()) ExpectBeginsWith(longer[*table], shorter[*table]);
+    EXPECT_TRUE(longer[kAccounts] == shorter[kAccounts]);
+  }
+}
+
 TEST(Growing, MayEndWithinAMonth) {
   const auto model = ModelUntil({2025, 2, 11});
   const auto later = ModelUntil({2025, 2, 12});

@@ -115,7 +115,18 @@ void AddBank(FieldList& fields, Parameters& parameters) {
              {{"overlap_thousandths", &scale.overlap_thousandths, 0, 1'000},
               {"lookalikes_thousandths", &scale.lookalikes_thousandths, 0, 10'000},
               {"missed", &scale.missed, 0, kMillion},
-              {"falsely_reported", &scale.falsely_reported, 0, kMillion}});
+              {"falsely_reported", &scale.falsely_reported, 0, kMillion},
+              {"takeovers_cleared", &scale.takeovers_cleared, 0, kMillion},
+              {"own_payments_cleared", &scale.own_payments_cleared, 0, kMillion},
+              {"honest_confirmed", &scale.honest_confirmed, 0, kMillion}});
+  Analysts& analysts = parameters.analysts;
+  fields.Add("analysts",
+             {{"opens", &analysts.opens, 0, 23},
+              {"closes", &analysts.closes, std::min<int64_t>(23, analysts.opens) + 1, 24},
+              {"block_minutes", &analysts.block_minutes, 1, 1'440},
+              {"review_minutes", &analysts.review_minutes, 1, 1'440},
+              {"queue_percent", &analysts.queue_percent, 0, 100},
+              {"not_reviewed_thousandths", &analysts.not_reviewed_thousandths, 0, 1'000}});
 }
 
 // Frauds, what resembles them, and how they are scored.

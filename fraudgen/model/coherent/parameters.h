@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -66,6 +67,10 @@ struct DifficultyScale {
   Range<uint32_t> lookalikes_thousandths = {500, 2'000};  // of the rates of lookalikes
   Range<uint32_t> missed = {20'000, 300'000};             // frauds never reported, in millionths
   Range<uint32_t> falsely_reported = {100, 1'000};        // honest rows reported, in millionths
+  // Wrong decisions on alerts, in millionths: payments of others, of the customer, and honest ones.
+  Range<uint32_t> takeovers_cleared = {20'000, 150'000};
+  Range<uint32_t> own_payments_cleared = {60'000, 450'000};
+  Range<uint32_t> honest_confirmed = {5'000, 40'000};
 };
 
 // The bank's limits, in cents.
@@ -146,6 +151,16 @@ struct RiskWeights {
   uint32_t blocked_thousandths = 300;  // of the payments above block_above
 };
 
+// The reviews of alerts.
+struct Analysts {
+  uint32_t opens = 8;  // hours of each weekday in which alerts are reviewed
+  uint32_t closes = 20;
+  uint32_t block_minutes = 12;   // median until the review of a stopped payment, at any time
+  uint32_t review_minutes = 90;  // of others, in office hours, once those before are done
+  uint32_t queue_percent = 25;   // of the time out of office: the work that piles up
+  uint32_t not_reviewed_thousandths = 150;  // of the payments that were not stopped
+};
+
 // Linear drift from the first day to the last, in thousandths; none by default. A kind of fraud has
 // its own (Scenario::drift_thousandths): at 1000 it rises from none to twice its mean, at -1000 the
 // reverse, and its total stays the same.
@@ -168,6 +183,8 @@ struct Parameters {
   bool frauds_of_pix = false;  // `frauds` is a share of the (estimated) PIX payments
   Identities identities = Identities::kValid;
   uint32_t difficulty = 500;  // thousandths
+  // The day, as first_day, at whose end the labels are those known; unset: all labels.
+  std::optional<int64_t> labels_as_of = std::nullopt;
   uint64_t rows_per_block = 2'000'000;
 
   std::vector<Scenario> scenarios = BuiltInScenarios();  // kinds of fraud
@@ -182,6 +199,7 @@ struct Parameters {
   LifeChanges changes;
   Lookalikes lookalikes;
   RiskWeights risk;
+  Analysts analysts;
   Drift drift;
   std::array<uint32_t, kRideFraudTypes> ride_frauds = lists::kRideFraudTypeWeights;
 
@@ -202,6 +220,12 @@ struct Parameters {
   // Reportable frauds that are never reported, and honest rows that are, in millionths.
   uint32_t Missed() const { return AtDifficulty(difficulty_scale.missed); }
   uint32_t FalselyReported() const { return AtDifficulty(difficulty_scale.falsely_reported); }
+  // Wrong decisions on alerts, in millionths.
+  uint32_t TakeoversCleared() const { return AtDifficulty(difficulty_scale.takeovers_cleared); }
+  uint32_t OwnPaymentsCleared() const {
+    return AtDifficulty(difficulty_scale.own_payments_cleared);
+  }
+  uint32_t HonestConfirmed() const { return AtDifficulty(difficulty_scale.honest_confirmed); }
 
  private:
   uint32_t AtDifficulty(const Range<uint32_t>& scale) const {

@@ -62,6 +62,14 @@ TEST(CoherentParameters, ErrorsNameTheParameter) {
       {"least_missed and most_missed", [](Parameters& p) { p.difficulty_scale.missed.max = 3; }},
       {"few_thousandths", [](Parameters& p) { p.victims.few_thousandths = 0; }},
       {"least_days and most_days", [](Parameters& p) { p.victims.days.max = 3; }},
+      {"closes of the analysts must be from 19 to 24",
+       [](Parameters& p) {
+         p.analysts.opens = 18;
+         p.analysts.closes = 18;
+       }},
+      {"review_minutes", [](Parameters& p) { p.analysts.review_minutes = 0; }},
+      {"least_honest_confirmed",
+       [](Parameters& p) { p.difficulty_scale.honest_confirmed.max = 3; }},
       {"address", [](Parameters& p) { p.changes.address = 1'000'001; }},
       {"not both", [](Parameters& p) { Named(p, "ENGENHARIA_SOCIAL").amount.max = 100; }},
       {"device thief", [](Parameters& p) { Named(p, "ENGENHARIA_SOCIAL").web = true; }},
@@ -89,6 +97,9 @@ TEST(CoherentParameters, DifficultyRaisesOverlapAndNoise) {
   EXPECT_LT(easy.LookalikeFactor(), hard.LookalikeFactor());
   EXPECT_LT(easy.Missed(), hard.Missed());
   EXPECT_LT(easy.FalselyReported(), hard.FalselyReported());
+  EXPECT_LT(easy.TakeoversCleared(), hard.TakeoversCleared());
+  EXPECT_LT(easy.OwnPaymentsCleared(), hard.OwnPaymentsCleared());
+  EXPECT_LT(easy.HonestConfirmed(), hard.HonestConfirmed());
   Parameters hardest;
   hardest.difficulty = 1'000;
   EXPECT_LE(hardest.Overlap(), 1'000u) << "a probability";

@@ -57,6 +57,8 @@ const Pattern& PatternOf(RideFraudType type) { return kPatterns[static_cast<std:
 
 }  // namespace
 
+RideFraudRole RoleOf(RideFraudType type) { return PatternOf(type).role; }
+
 RideFrauds::RideFrauds(const World& world, std::span<const uint32_t> first_drivers, uint64_t block,
                        std::span<const Person> people)
     : world_(&world),
@@ -163,7 +165,7 @@ void RideFrauds::ApplyTraits(const RideFraudPlan& plan, const Driver& driver, Ri
   const auto reveals_trait = [&] { return world_->parameters().RevealsTrait(draws); };
   ride.is_fraud = true;
   ride.fraud_type = plan.type;
-  ride.fraud_role = PatternOf(plan.type).role;
+  ride.fraud_role = RoleOf(plan.type);
   // Passengers who see another car, or that it does not move, cancel.
   const bool seen =
       plan.type == RideFraudType::kGpsSpoofing || plan.type == RideFraudType::kMultiAccountDriver;

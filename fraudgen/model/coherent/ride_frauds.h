@@ -20,6 +20,9 @@ struct RideFraudPlan {
   RideFraudType type = RideFraudType::kGpsSpoofing;
 };
 
+// Returns who deceives.
+RideFraudRole RoleOf(RideFraudType type);
+
 class RideFrauds {
  public:
   // `people` are the block's customers, `first_drivers` as of Fleet::FirstsOfCities().

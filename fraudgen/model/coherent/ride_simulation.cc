@@ -37,6 +37,7 @@ RideSimulation::RideSimulation(const World& world, const Fleet& fleet, uint64_t 
       tables_(&tables),
       honest_(world),
       life_(world),
+      labels_(world),
       slices_(SlicesOf(world)),
       next_ride_(world.FirstRide(block)) {}
 
@@ -265,6 +266,7 @@ Status RideSimulation::Finish(uint32_t passenger, ActiveDriver* active_driver, i
   }
   Score(passenger, overlaps, usual_surge, draws, ride);
   ride.reported_at = frauds_->ReportedAt(ride);
+  labels_.Reduce(ride);
   return tables_->Put(ride);
 }
 

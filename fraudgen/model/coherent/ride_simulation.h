@@ -11,6 +11,7 @@
 #include "fraudgen/model/coherent/calendar.h"
 #include "fraudgen/model/coherent/event_order.h"
 #include "fraudgen/model/coherent/honest.h"
+#include "fraudgen/model/coherent/labels.h"
 #include "fraudgen/model/coherent/ride_behaviour.h"
 #include "fraudgen/model/coherent/ride_frauds.h"
 #include "fraudgen/model/coherent/tables.h"
@@ -69,6 +70,7 @@ class RideSimulation {
   TableBatches* tables_;
   HonestBehaviour honest_;
   RideBehaviour life_;
+  Labels labels_;
   std::vector<Slice> slices_;
   std::vector<Person> people_;  // their activity is that of rides
   std::vector<Passenger> passengers_;

@@ -17,6 +17,7 @@ struct Row {
   int64_t balance = 0;
   int64_t accumulated = 0;
   int64_t reported_at = kNever;
+  int64_t reviewed_at = kNever;  // of an alert
   DeviceNumber device = kNoDevice;
   AccountNumber receiver = kNoAccount;
   int64_t distance = -1;  // hundredths of a kilometre; -1 if unknown
@@ -35,6 +36,7 @@ struct Row {
   PaymentStatus status = PaymentStatus::kApproved;
   Refusal refusal = Refusal::kInsufficientBalance;
   AlertRule rule = AlertRule::kHighAmount;
+  AlertDecision decision = AlertDecision::kFalseAlarm;
   uint8_t scenario = 0;  // of a fraud: index into Parameters::scenarios
   FraudRole fraud_role = FraudRole::kVictim;
   bool has_place = false;
@@ -58,6 +60,12 @@ inline bool IsTyped(const Row& row) { return IsCard(row.kind) & (row.entry == Ca
 // Returns whether the payment moved money, or will.
 inline bool IsPaid(const Row& row) {
   return row.status == PaymentStatus::kApproved || row.status == PaymentStatus::kPending;
+}
+
+// Returns whether the bank stopped the payment for its risk score.
+inline bool IsStopped(const Row& row) {
+  return row.status == PaymentStatus::kBlocked ||
+         (row.status == PaymentStatus::kDeclined && row.refusal == Refusal::kFraudSuspect);
 }
 
 // A ride under construction, before it is written to columns.

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "fraudgen/model/coherent/customer_state.h"
+#include "fraudgen/model/coherent/review.h"
 
 namespace reveza::fraudgen::coherent {
 
@@ -18,6 +19,7 @@ Simulation::Simulation(const World& world, const Chains& chains, uint64_t block,
       honest_(world),
       fraud_(world, honest_),
       bank_(world),
+      labels_(world),
       slices_(SlicesOf(world)),
       changes_(world, tables.identity()),
       next_row_(world.FirstRow(block)) {}
@@ -56,7 +58,7 @@ Status Simulation::PutCustomers() {
   for (uint64_t i = 0; i < customers_.size(); ++i) {
     const CustomerState& customer = customers_[i];
     AccountRow account = {.person = customer.person, .opening_balance = customer.opening_balance};
-    if (acting[i]) account.role = planner_.mules().RoleOf(i);
+    if (acting[i] && IsKnown(i)) account.role = planner_.mules().RoleOf(i);
     RETURN_IF_ERROR(tables_->Put(account));
     for (const KnownDevice& device : customer.devices) {
       RETURN_IF_ERROR(tables_->Put(DeviceUseRow{.device = device.device,
@@ -71,6 +73,7 @@ Status Simulation::PutCustomers() {
 Status Simulation::PutRings() {
   const Mules& mules = planner_.mules();
   for (uint64_t i = 0; i < planner_.ActiveMules(); ++i) {
+    if (!IsKnown(mules.Mule(i))) continue;
     const RingRow member = {.ring = planner_.RingNumber(i),
                             .customer = first_customer_ + mules.Mule(i),
                             .pattern = RingPattern::kSharedDevice,
@@ -135,6 +138,31 @@ uint64_t Simulation::CountRows() {
     }
   }
   return rows;
+}
+
+std::vector<bool> Simulation::FindKnownAccounts() {
+  std::vector<bool> known(world_->Customers(block_));
+  MakeCustomers();
+  plans_ = planner_.Plan();
+  order_.Reserve(MaxEvents());
+  for (const Slice& slice : slices_) {
+    if (!labels_.Knows(slice.begin())) break;
+    PlanSlice(slice);
+    for (std::size_t i = 0; i < order_.size(); ++i, ++next_row_) {
+      const Event event = order_.At(i);
+      if (!event.fraud) continue;
+      const FraudPlan& plan = plans_[event.index];
+      // What the time of the report depends on.
+      Row row;
+      row.number = next_row_;
+      row.time = plan.time;
+      row.scenario = plan.scenario;
+      row.fraud_role = plan.role;
+      row.is_fraud = true;
+      if (labels_.KnowsReport(fraud_.ReportedAt(row))) known[plan.customer] = true;
+    }
+  }
+  return known;
 }
 
 // Plans the number and times of each customer's rows this month, and other changes.
@@ -305,14 +333,15 @@ Status Simulation::MakeFraud(const FraudPlan& plan) {
     if (scenario.sim_swap) changes_.SwapSim(customer, since);
   }
   Draws draws(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kSettlements));
-  if (plan.IsCertain()) {
+  if (plan.IsCertain() && labels_.KnowsReport(fraud_.ReportedAt(row))) {
     RETURN_IF_ERROR(PutRingRow(plan, row));
   }
   const Status finished = Finish(customer, plan.IsCertain(), draws, row);
   if (added && reported_at_ != kNever && plan.role == FraudRole::kTakeover) {
     Draws removal(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kDevice));
-    changes_.RemoveDevice(customer, device,
-                          std::max(LastUse(plan), reported_at_) + removal.Between(kHour, 3 * kDay));
+    const int64_t removed_at =
+        std::max(LastUse(plan), reported_at_) + removal.Between(kHour, 3 * kDay);
+    if (labels_.Knows(removed_at)) changes_.RemoveDevice(customer, device, removed_at);
   }
   return finished;
 }
@@ -324,7 +353,9 @@ Status Simulation::Finish(CustomerState& customer, bool certain, Draws& draws, R
   bank_.Decide(customer, certain, draws, row);
   bank_.Book(customer, row);
   row.reported_at = reported_at_ = fraud_.ReportedAt(row);
+  if (row.alert) Review(*world_, row);
   RETURN_IF_ERROR(Settle(customer, certain, draws, row));
+  labels_.Reduce(row);
   return tables_->PutRow();
 }
 
@@ -351,7 +382,7 @@ Status Simulation::Settle(CustomerState& customer, bool certain, Draws& draws, c
   if (inside && !row.is_fraud) {
     customers_[row.receiver - first_customer_].ExpectCredit(settlement->time, row.amount, false);
   }
-  return tables_->Put(*settlement);
+  return labels_.Knows(settlement->time) ? tables_->Put(*settlement) : Status();
 }
 
 Status Simulation::PutRingRow(const FraudPlan& plan, const Row& row) {

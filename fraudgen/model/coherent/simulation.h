@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "fraudgen/model/coherent/bank.h"
@@ -11,6 +12,7 @@
 #include "fraudgen/model/coherent/event_order.h"
 #include "fraudgen/model/coherent/frauds.h"
 #include "fraudgen/model/coherent/honest.h"
+#include "fraudgen/model/coherent/labels.h"
 #include "fraudgen/model/coherent/tables.h"
 
 namespace reveza::fraudgen::coherent {
@@ -23,10 +25,16 @@ class Simulation {
   Status Run();
   // Returns the number of payments without generating them.
   uint64_t CountRows();
+  // Returns which accounts, by their index in the block, make a fraud that is known at the end of
+  // the day of the labels. Generates no rows; an object does only one of these three things.
+  std::vector<bool> FindKnownAccounts();
+  // Labels accounts and members of rings only if they are `known`.
+  void LabelOnly(std::vector<bool> known) { known_ = std::move(known); }
 
  private:
   void MakeCustomers();
   // Returns the profile of a device's owner; not for fraudsters' devices.
+  bool IsKnown(uint64_t local) const { return labels_.AreComplete() || known_[local]; }
   Profile ProfileOf(const KnownDevice& device, const CustomerState& customer) const;
   Status PutCustomers();
   Status PutRings();
@@ -63,6 +71,8 @@ class Simulation {
   HonestBehaviour honest_;
   FraudBehaviour fraud_;
   Bank bank_;
+  Labels labels_;
+  std::vector<bool> known_;  // unless all labels are
   std::vector<Slice> slices_;
   std::vector<CustomerState> customers_;
   std::vector<FraudPlan> plans_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,8 +35,9 @@ class Records final : public BatchSink {
   std::map<std::string, std::vector<Record>> tables;
 };
 
-std::unique_ptr<Model> Plain() {
+std::unique_ptr<Model> Plain(std::optional<int64_t> labels_as_of = std::nullopt) {
   coherent::Parameters parameters;
+  parameters.labels_as_of = labels_as_of;
   parameters.rows = 30'000;
   parameters.customers = 400;
   parameters.rows_per_block = 10'000;
@@ -77,8 +79,13 @@ TEST(GraphModel, EdgesJoinUniqueNodesOfTheRightKind) {
   }
 }
 
-TEST(GraphModel, HasAnEdgeForEveryCompletedPayment) {
-  Records records = BlockOf(Graph(), 1);
+// With all labels, and with those of a day in the middle.
+class GraphModelLabels : public testing::TestWithParam<std::optional<int64_t>> {};
+INSTANTIATE_TEST_SUITE_P(, GraphModelLabels,
+                         testing::Values(std::nullopt, coherent::Parameters().first_day + 180));
+
+TEST_P(GraphModelLabels, HasAnEdgeForEveryCompletedPayment) {
+  Records records = BlockOf(GraphModel(Plain(GetParam())), 1);
   std::map<std::string, Record> edges;
   for (Record& edge : records.tables["edges"]) {
     if (edge["transaction_id"] == "null") continue;
