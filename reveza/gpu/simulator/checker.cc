@@ -270,7 +270,8 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
 }
 
 // Once its gates are closed, a paused job is given no memory until it is resumed, and what it has
-// on the GPUs is being evicted, unless the host has no room for it.
+// on the GPUs is being evicted, if the host has room for all that clients may have: where it has
+// not, the oldest job is not evicted.
 void Checker::CheckPauses(const Scheduler& scheduler, const std::vector<Decision>& decisions,
                           Time now) {
   std::set<scheduler::JobId> paused;
@@ -283,15 +284,18 @@ void Checker::CheckPauses(const Scheduler& scheduler, const std::vector<Decision
     const ClientView* client = Find(clients, GivenMemory(decision));
     if (client != nullptr && paused.contains(client->job)) Fail("paused job is given memory", now);
   }
-  const Bytes reserved = scheduler.HostReserved();
+  const std::vector<GpuView> gpus = scheduler.Gpus();
+  Bytes most = 0;
+  for (const ClientView& client : clients) {
+    for (const ClientView::Gpu& on : client.gpus) most += gpus.at(on.gpu).config.budget;
+  }
+  if (most > config_.host_budget) return;
   for (const ClientView& client : clients) {
     if (!paused.contains(client.job) || client.unresponsive) continue;
-    for (const ClientView::Gpu& on : client.gpus) {
-      const bool has_room = reserved + on.footprint.resident <= config_.host_budget;
-      if (on.footprint.resident > 0 && !on.evicting && has_room) {
-        Fail("paused job keeps memory on a GPU", now);
-      }
-    }
+    const bool keeps = std::ranges::any_of(client.gpus, [](const ClientView::Gpu& on) {
+      return on.footprint.resident > 0 && !on.evicting;
+    });
+    if (keeps) Fail("paused job keeps memory on a GPU", now);
   }
 }
 
