@@ -4,8 +4,9 @@
 //
 //   worlds FLAVOUR WORLDS REPEATS FIRST
 //
-// FLAVOUR 100: long worlds of busy jobs with weights, which a scheduler that has none ignores. The
-// index is then that of their GPU times divided by the weights while all of them are there.
+// FLAVOUR 100: long worlds of busy jobs that take turns, with weights, which a scheduler that has
+// none ignores. The index is then that of their GPU times divided by the weights while all of them
+// are there.
 //
 // The random numbers of a world are drawn in the order of its events, which differs between
 // policies; so each world is played REPEATS times with other ones, numbered from FIRST, and the
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <map>
 #include <random>
+#include <vector>
 
 #include "reveza/gpu/simulator/scenario.h"
 
@@ -38,16 +40,23 @@ void SetWeight(AnyPlan& plan, double weight) {
   if constexpr (requires { plan.policy; }) plan.policy.weight = weight;
 }
 
-// As in reveza/gpu/simulator/fair_share_test.cc.
+// No two jobs fit together on the only GPU that they use.
 Scenario WeightedWorld(std::uint64_t seed, Weights& weights) {
   Scenario scenario = RandomScenario(seed, Flavour::kPlain);
   scenario.world.scheduler.max_wait = std::chrono::seconds(120);
   std::mt19937_64 random(seed);
+  std::vector<Scenario::Process> processes;
   for (Scenario::Process& process : scenario.processes) {
+    const auto [entry, fresh] = weights.try_emplace(process.job, 1 + random() % 8);
+    if (!fresh) continue;
+    process.plan.gpus = {0};
     process.plan.work = std::chrono::milliseconds(10'000 + random() % 20'000);
-    const double weight = static_cast<double>(1 + random() % 8);
-    SetWeight(process.plan, weights.try_emplace(process.job, weight).first->second);
+    process.plan.footprint = scenario.world.budgets[0] * (52 + random() % 20) / 100;
+    process.plan.max_footprint = process.plan.footprint;
+    SetWeight(process.plan, entry->second);
+    processes.push_back(process);
   }
+  scenario.processes = processes;
   return scenario;
 }
 

@@ -5,10 +5,11 @@
 
 Builds bench/worlds.cc twice: with this tree, and with the scheduler and the simulator of COMMIT, by
 default the last one without weights, priorities, interactive jobs and announced ends. Both play the
-same worlds, without the features that the earlier one lacks, except `weights`: worlds of long busy
-jobs whose weights the earlier one ignores, where fairness is that of GPU time by weight. Prints how makespan and fairness
-changed, and each world that became worse by more than 5 %; and, as the measure of chance, the same
-of the earlier one against itself with other random numbers.
+same worlds, without the features that the earlier one lacks, except `weights`: long worlds of busy
+jobs that do not fit together, whose weights the earlier one ignores; fairness is then that of GPU
+time by weight. Prints how makespan and fairness changed, and each world that became worse by more
+than 5 %; and, as the measure of chance, the same of the earlier one against itself with other random
+numbers.
 """
 
 import argparse
