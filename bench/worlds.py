@@ -5,9 +5,11 @@
 
 Builds bench/worlds.cc twice: with this tree, and with the scheduler and the simulator of COMMIT, by
 default the last one without weights, priorities, interactive jobs and announced ends. Both play the
-same worlds, without the features that the earlier one lacks. Prints how makespan and fairness
-changed, and each world that became worse by more than 5 %; and, as the measure of chance, the same
-of the earlier one against itself with other random numbers.
+same worlds, without the features that the earlier one lacks, except `weights`: long worlds of busy
+jobs that do not fit together, whose weights the earlier one ignores; fairness is then that of GPU
+time by weight. Prints how makespan and fairness changed, and each world that became worse by more
+than 5 %; and, as the measure of chance, the same of the earlier one against itself with other random
+numbers.
 """
 
 import argparse
@@ -19,7 +21,7 @@ import tempfile
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
 # Worlds that both know; numbers as in scenario.h.
-FLAVOURS = {"plain": 0, "growing": 1, "fitting": 3, "scarce": 4, "ranks": 5}
+FLAVOURS = {"plain": 0, "growing": 1, "fitting": 3, "scarce": 4, "ranks": 5, "weights": 100}
 PARTS = ["world", "client", "agent", "checker", "scenario", "collectives"]
 
 

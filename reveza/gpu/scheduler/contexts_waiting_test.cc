@@ -196,5 +196,24 @@ TEST(WaitingContexts, ComeBackAlthoughTheGateWasOrderedToOpen) {
   }));
 }
 
+// It is no decision that a job which enters is given credit for contexts that are still away.
+TEST(WaitingContexts, CreditForThemMakesAnotherPassFollow) {
+  Script script(Releasing(seconds(20)), 15 * kGiB + 512 * kMiB);
+  AddMovable(script, 1, kGiB, 8 * kGiB);
+  AddMovable(script, 2, kGiB, 14 * kGiB);
+  script.Want(2);
+  ASSERT_TRUE(script.Open(2));
+  script.Wait(seconds(21));
+  ASSERT_TRUE(script.ClientOf(1).contexts_away);
+  script.hold_evictions = true;
+  script.Want(1);
+  for (int i = 0; i < 60 && !script.IsEvicting(2); ++i) script.Wait(seconds(1));
+  ASSERT_TRUE(script.IsEvicting(2));
+  ASSERT_EQ(script.ClientOf(1).gpus[0].credit, 512 * kMiB);
+  script.EvictHeldPiece(2, 256 * kMiB);
+  EXPECT_EQ(script.ClientOf(1).gpus[0].credit, 768 * kMiB);
+  EXPECT_EQ(script.scheduler().Passes(), 2);
+}
+
 }  // namespace contexts_waiting_test
 }  // namespace reveza::scheduler

@@ -126,6 +126,23 @@ struct Client {
 // kLeaving: gates are closing. A job is active while it is entering or running.
 enum class Phase { kSuspended, kEntering, kRunning, kLeaving };
 
+// A value that is computed once while the ledger is frozen, see Ledger::Frozen.
+template <typename T>
+struct Known {
+  std::uint64_t freeze = 0;  // for which it is valid
+  T value{};
+};
+
+// What a job adds to the sums of a GPU.
+struct JobShare {
+  GpuId gpu = 0;
+  Bytes fixed = 0;
+  Bytes movable = 0;    // what it needs to run beyond its fixed memory
+  Bytes deficit = 0;    // credit that it lacks
+  Bytes evictable = 0;  // if the host has room, beyond the evictions in progress
+  friend bool operator==(const JobShare&, const JobShare&) = default;
+};
+
 struct Job {
   JobId id = 0;
   FlatMap<ClientId, Client> clients;
@@ -196,6 +213,8 @@ struct Job {
   std::optional<Time> asleep_since;
   unsigned long_sleeps = 0;
 
+  mutable Known<JobShare> share;  // of the sums of a GPU
+
   std::optional<Time> peak_raised_at;  // when a client last exceeded its peak
   Time ran_at_peak{0};                 // Ran() at that time
 
@@ -240,6 +259,18 @@ struct PendingContext {
   Obstacle obstacle = Obstacle::kNone;
 };
 
+// Sums over the jobs of a GPU, and their order of eviction.
+struct GpuSums {
+  Known<Bytes> fixed;
+  Known<Bytes> reserved;
+  Known<Bytes> credit;
+  Known<Bytes> evictions;
+  Known<Bytes> evictable;
+  Known<Time> handover_cost;
+  Known<std::vector<Job*>> eviction_order;
+  Known<std::vector<Job*>> eviction_candidates;
+};
+
 struct Gpu {
   GpuConfig config;
   Bytes external = 0;
@@ -257,6 +288,7 @@ struct Gpu {
 
   std::vector<Job*> jobs;  // that use it and are not parked, by number
   ParkedJobs parked;
+  mutable GpuSums sums;
   // As of the last event that concerned it, see scope.h.
   std::optional<Time> wake;
   std::optional<Time> due;

@@ -53,6 +53,17 @@ std::int64_t Shortage(const Ledger& ledger, GpuId gpu, const JobSet& active) {
                                    CreditOfAbsent(ledger, gpu, active));
 }
 
+// Returns whether evictions of jobs that are not in `active` can cover the shortage, where the host
+// has room for whatever may be evicted and no job must be spared for a while. False: not known.
+bool SurelySuffice(const Ledger& ledger, GpuId gpu, const JobSet& active, std::int64_t shortage) {
+  if (!ledger.ample_host) return false;
+  Bytes evictable = ledger.EvictableOfAll(gpu);
+  if (evictable == 0) return false;
+  ledger.ForEachOf(active, gpu,
+                   [&](const Job& job) { evictable -= ledger.EvictableNow(job, gpu); });
+  return shortage <= static_cast<std::int64_t>(evictable);
+}
+
 struct Grant {
   Ledger& ledger;
   GpuId gpu;
@@ -132,6 +143,9 @@ Bytes SendEviction(Ledger& ledger, Client& client, GpuId gpu, Bytes wanted, Byte
 // Evicts the shortage from suspended jobs, those that run last first, and paused jobs wholly.
 // Returns what is left of it.
 std::int64_t SendEvictions(Ledger& ledger, GpuId gpu, std::int64_t shortage) {
+  const bool any_paused = std::ranges::any_of(ledger.gpus.at(gpu).jobs,
+                                              [](const Job* job) { return job->policy.paused; });
+  if (shortage <= 0 && !any_paused) return shortage;
   Bytes host_free = HostFree(ledger);
   const Bytes granule = ledger.gpus.at(gpu).Granule();
   for (Job* job : ledger.EvictionOrder(gpu)) {
@@ -173,9 +187,11 @@ std::vector<Job*> EnteringByAge(Ledger& ledger) {
 
 // Returns whether the answer to a SwapIn is overdue.
 bool SwapInExpired(Ledger& ledger, Client& client) {
-  const bool waits_for_credit = std::ranges::any_of(
-      client.gpus, [&](const auto& entry) { return Ledger::Deficit(client, entry.first) > 0; });
-  if (client.swap_in_serial == 0 || waits_for_credit) {
+  const auto waits_for_credit = [&] {
+    return std::ranges::any_of(
+        client.gpus, [&](const auto& entry) { return Ledger::Deficit(client, entry.first) > 0; });
+  };
+  if (client.swap_in_serial == 0 || waits_for_credit()) {
     client.swap_in_deadline.reset();
     return false;
   }
@@ -205,7 +221,7 @@ bool EvictionsSuffice(Ledger& ledger, const JobSet& active) {
   std::set<ClientId> leaving;        // whose contexts leave
   for (const auto& [gpu, card] : ledger.scope.gpus) {
     std::int64_t shortage = Shortage(ledger, gpu, active);
-    if (shortage <= 0) continue;
+    if (shortage <= 0 || SurelySuffice(ledger, gpu, active, shortage)) continue;
     const Bytes granule = card->Granule();
     for (Job* job : ledger.EvictionCandidates(gpu)) {
       if (shortage <= 0) break;

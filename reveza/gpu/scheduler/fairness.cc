@@ -98,6 +98,10 @@ void SetPolicyOf(Ledger& ledger, Job& job, const Policy& policy) {
   for (PendingGrowth& growth : ledger.growths) {
     if (growth.job == job.id) growth.approved = false;
   }
+  for (const GpuId gpu : job.uses) {
+    std::optional<ClientId>& context = ledger.gpus.at(gpu).approved_context;
+    if (context && job.clients.contains(*context)) context.reset();
+  }
 }
 
 void UpdateCompetitors(Ledger& ledger) {

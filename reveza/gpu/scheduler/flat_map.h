@@ -51,7 +51,8 @@ class FlatMap {
   }
   template <typename Self>
   static auto Find(Self& self, const Key& key) {
-    // Most keys are numbers without gaps, from 0 on.
+    // Most maps have one element, and most keys are numbers without gaps, from 0 on.
+    if (!self.empty() && self.elements_.front().first == key) return self.begin();
     if (key < self.elements_.size() && self.elements_[key].first == key) {
       return self.elements_.begin() + static_cast<std::ptrdiff_t>(key);
     }

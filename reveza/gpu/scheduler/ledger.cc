@@ -292,6 +292,14 @@ Bytes Ledger::EvictableOf(const Job& job, GpuId gpu) {
   return on_gpu - std::min(on_gpu, kept);
 }
 
+Bytes Ledger::EvictableNow(const Job& job, GpuId gpu) const {
+  const Bytes all = SumOver(job.clients, [&](const Client& client) {
+    const Bytes evictable = Evictable(client, gpu);
+    return evictable - std::min(evictable, client.On(gpu).evict_left);
+  });
+  return std::min(all, EvictableOf(job, gpu));
+}
+
 Bytes Ledger::HostBudget() const {
   const Bytes at_its_place = Remembered(&Memo::on_host, [&] {
     return SumOverClients([](const Client& client) { return client.on_host; });

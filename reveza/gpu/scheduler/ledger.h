@@ -146,25 +146,32 @@ class Ledger {
   Bytes PendingOfSameJob(const PendingGrowth& growth) const;
   // Returns the memory required to grant the growth with no other job active.
   Bytes RequiredAlone(const PendingGrowth& growth) const;
+  // Return what the job needs to run beyond its fixed memory (which may be less than 0, modulo
+  // 2^64), and that with what else it adds to sums of the GPU.
+  Bytes Movable(const Job& job, GpuId gpu) const {
+    return memo_ ? ShareOf(job, gpu).movable : EntryNeed(job, gpu) - Fixed(job, gpu);
+  }
+  const JobShare& ShareOf(const Job& job, GpuId gpu) const;  // while frozen
   Bytes Need(const Job& job, GpuId gpu) const;
   // Returns the credit to reserve for the next context on a GPU.
   Bytes ContextEstimate(const Gpu& gpu) const;
 
   // While one lives, sums over all jobs and the order of eviction are computed only once: a pass
   // that asks for each waiting job takes linear time. Memory, credit and policies must not change
-  // meanwhile.
+  // meanwhile; an inner one computes only the order anew.
   class Frozen {
    public:
-    explicit Frozen(const Ledger& ledger) : ledger_(ledger) { ledger_.memo_.emplace(); }
+    explicit Frozen(const Ledger& ledger);
     ~Frozen();
     Frozen(const Frozen&) = delete;
     Frozen& operator=(const Frozen&) = delete;
 
-    // Computes anew, after a job has changed its place in the order of eviction.
-    void Refresh() { ledger_.memo_.emplace(); }
+    // Computes anew, after a job has left or has changed its place in the order of eviction.
+    void Refresh() { ledger_.Forget(); }
 
    private:
     const Ledger& ledger_;
+    const bool is_outermost_;
   };
 
   // Returns the jobs on a GPU in the order of eviction: the one that runs last goes first. Only
@@ -174,15 +181,15 @@ class Ledger {
   const std::vector<Job*>& EvictionCandidates(GpuId gpu);
   // Returns whether contexts of some client in scope are away.
   bool AnyContextsAway() const;
-  // Return `compute()`: whether a rotation is safe (host_memory.cc), and what a handover may have
-  // to move (slices.cc); while frozen, as computed the first time.
+  // Return `compute()`: whether a rotation is safe (host_memory.cc), and what a handover costs
+  // (slices.cc); while frozen, as computed the first time.
   template <typename Compute>
   bool RotationIsSafe(Compute compute) const {
     return Remembered(&Memo::rotation_is_safe, compute);
   }
   template <typename Compute>
-  Bytes BytesToMove(GpuId gpu, Compute compute) const {
-    return Memoized(&Memo::bytes_to_move, gpu, compute);
+  Time HandoverCost(GpuId gpu, Compute compute) const {
+    return Memoized(&GpuSums::handover_cost, gpu, compute);
   }
 
   // Returns the fixed memory of all jobs.
@@ -225,6 +232,10 @@ class Ledger {
   Bytes Evictable(const Client& client, GpuId gpu) const;
   // Returns what the policy of the job allows to evict beyond the evictions in progress.
   static Bytes EvictableOf(const Job& job, GpuId gpu);
+  // Return what can be evicted of a job, or of all, beyond the evictions in progress, if the host
+  // has room; of all: 0 if one of them must not be evicted yet.
+  Bytes EvictableNow(const Job& job, GpuId gpu) const;
+  Bytes EvictableOfAll(GpuId gpu) const;
   // Returns the host memory that there is for copies: not what holds memory at its place.
   Bytes HostBudget() const;
   Bytes HostReserved() const;
@@ -353,21 +364,20 @@ class Ledger {
 
  private:
   struct Memo {
-    FlatMap<GpuId, Bytes> fixed;
-    FlatMap<GpuId, Bytes> reserved;
-    FlatMap<GpuId, Bytes> credit;
-    FlatMap<GpuId, Bytes> evictions;
     std::optional<Bytes> host_reserved;
     std::optional<Bytes> on_host;
-    FlatMap<GpuId, Bytes> bytes_to_move;
     std::optional<bool> rotation_is_safe;
     std::optional<bool> any_contexts_away;
-    FlatMap<GpuId, std::vector<Job*>> eviction_order;
-    FlatMap<GpuId, std::vector<Job*>> eviction_candidates;
   };
 
+  void Forget() const {
+    memo_.emplace();
+    ++freeze_;
+    ++freeze_of_orders_;
+  }
   // Returns whether the sums are still right.
   bool Confirms(const Memo& memo) const;
+  JobShare ComputeShare(const Job& job, GpuId gpu) const;
   // Returns the sum of `value(other)` over the other jobs of the job's account.
   template <typename Value>
   Bytes SumOverAccount(const Job& job, Value value) const {
@@ -383,18 +393,18 @@ class Ledger {
     if (!value) value = compute();
     return *value;
   }
-  template <typename Sum>
-  Bytes Memoized(FlatMap<GpuId, Bytes> Memo::* sums, GpuId gpu, Sum sum) const {
+  template <typename T, typename Sum>
+  T Memoized(Known<T> GpuSums::* member, GpuId gpu, Sum sum) const {
     if (!memo_) return sum();
-    FlatMap<GpuId, Bytes>& known = (*memo_).*sums;
-    const auto found = known.find(gpu);
-    return found != known.end() ? found->second : known[gpu] = sum();
+    Known<T>& known = gpus.at(gpu).sums.*member;
+    if (known.freeze != freeze_) known = {freeze_, sum()};
+    return known.value;
   }
 
   std::uint32_t serial_ = 0;
   mutable std::optional<Memo> memo_;
-  std::vector<Job*> eviction_order_;  // while not frozen
-  std::vector<Job*> eviction_candidates_;
+  mutable std::uint64_t freeze_ = 0;  // how often sums were forgotten
+  mutable std::uint64_t freeze_of_orders_ = 0;
 };
 
 }  // namespace reveza::scheduler

@@ -284,6 +284,24 @@ TEST(Limit, OfLessThanAContextIsRefused) {
   EXPECT_TRUE(script.All<AdmitContext>().empty());
 }
 
+// It waits for evictions when the limit becomes less than what was approved.
+TEST(Limit, LessThanAnApprovedContextRefusesIt) {
+  Script script;
+  script.AddClient(1, 8 * kGiB);
+  script.AddClient(2, 7 * kGiB);
+  script.Want(1);
+  script.Want(2);
+  ASSERT_TRUE(script.Open(1) && script.Open(2));
+  script.Join(3, 3);
+  script.hold_evictions = true;
+  script.scheduler().ContextRequested(script.now(), 3, Script::kGpu);
+  script.DeliverDecisions();
+  ASSERT_TRUE(script.IsEvicting(1) || script.IsEvicting(2));
+  script.SetPolicy(3, {.limit = 100 * kMiB});
+  ASSERT_EQ(script.All<RefuseContext>().size(), 1u);
+  EXPECT_EQ(script.All<RefuseContext>()[0].client, 3u);
+}
+
 TEST(Limit, AllContextsBeyondItAreRefusedAtOnce) {
   Script script;
   script.Join(1, 1);

@@ -8,7 +8,11 @@
 namespace reveza::scheduler {
 namespace {
 
-using Slots = FlatMap<GpuId, std::optional<std::size_t>>;
+struct Slot {
+  std::optional<std::size_t> limit;  // how many jobs may rotate
+  std::size_t taken = 0;
+};
+using Slots = FlatMap<GpuId, Slot>;
 
 bool Runnable(const Ledger& ledger, const Job& job) {
   return job.phase != Phase::kSuspended || ledger.WantsToRun(job);
@@ -26,11 +30,10 @@ void UnparkTooLarge(Ledger& ledger, GpuId gpu, const Gpu& card) {
 
 // Returns how many jobs may rotate on a GPU; nullopt if all runnable jobs fit together.
 std::optional<std::size_t> RotationSlots(const Ledger& ledger, GpuId gpu, const Gpu& card) {
-  const Bytes demand =
-      ledger.FixedOfAll(gpu) + ledger.ApprovedContext(gpu) + card.parked.queued_movable() +
-      SumOver(card.jobs, [&](const Job& job) {
-        return Runnable(ledger, job) ? ledger.EntryNeed(job, gpu) - ledger.Fixed(job, gpu) : 0;
-      });
+  const Bytes demand = ledger.FixedOfAll(gpu) + ledger.ApprovedContext(gpu) +
+                       card.parked.queued_movable() + SumOver(card.jobs, [&](const Job& job) {
+                         return Runnable(ledger, job) ? ledger.Movable(job, gpu) : 0;
+                       });
   if (demand <= card.Limit()) return std::nullopt;
   const Time turn = SliceLength(ledger, gpu) + HandoverCost(ledger, gpu);
   return std::max<std::size_t>(1, static_cast<std::size_t>(ledger.config.max_wait / turn));
@@ -39,7 +42,7 @@ std::optional<std::size_t> RotationSlots(const Ledger& ledger, GpuId gpu, const 
 // Assigns slots in order of rank; a job rotates if it gets one on each of its GPUs.
 class Rotation {
  public:
-  Rotation(Ledger& ledger, const Slots& slots) : ledger_(ledger), slots_(slots) {
+  Rotation(Ledger& ledger, Slots& slots) : ledger_(ledger), slots_(slots) {
     for (const auto& [gpu, card] : ledger.scope.gpus) {
       if (card->parked.AnyQueued()) parked_.emplace_back(gpu, &card->parked);
     }
@@ -69,7 +72,7 @@ class Rotation {
       if (!exempt && Full(gpu)) job.queued = true;
     }
     if (job.queued) return;
-    for (const GpuId gpu : job.uses) ++taken_[gpu];
+    for (const GpuId gpu : job.uses) ++slots_.at(gpu).taken;
   }
 
   // Wakes parked jobs before `rank` that get a slot.
@@ -86,14 +89,13 @@ class Rotation {
   }
 
   bool Full(GpuId gpu) {
-    const std::optional<std::size_t>& limit = slots_.find(gpu)->second;
-    return limit && taken_[gpu] >= *limit;
+    const Slot& slot = slots_.at(gpu);
+    return slot.limit && slot.taken >= *slot.limit;
   }
 
   Ledger& ledger_;
-  const Slots& slots_;
+  Slots& slots_;
   std::vector<std::pair<GpuId, const ParkedJobs*>> parked_;
-  FlatMap<GpuId, std::size_t> taken_;
   std::vector<Job*> woken_;
 };
 
@@ -161,7 +163,7 @@ void UpdateQueue(Ledger& ledger) {
     const Ledger::Frozen frozen(ledger);
     Slots slots;
     for (const auto& [gpu, card] : ledger.scope.gpus) {
-      slots[gpu] = RotationSlots(ledger, gpu, *card);
+      slots[gpu].limit = RotationSlots(ledger, gpu, *card);
     }
     std::vector<Job*> runnable = ledger.JobsSortedBy(&Job::rank, is_runnable);
     Rotation(ledger, slots).Assign(runnable);

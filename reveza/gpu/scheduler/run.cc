@@ -53,9 +53,12 @@ bool RunPass(Ledger& ledger) {
   AbandonHopeless(ledger);
   ProcessGrowths(ledger);
   ProcessContexts(ledger);
-  UpdateQueue(ledger);
-  UpdateCompetitors(ledger);
-  ChooseTurns(ledger);
+  {
+    const Ledger::Frozen frozen(ledger);
+    UpdateQueue(ledger);
+    UpdateCompetitors(ledger);
+    ChooseTurns(ledger);
+  }
   AlignDrains(ledger);
   MoveMemory(ledger);
   ReleaseIdleContexts(ledger);

@@ -255,6 +255,7 @@ struct ClientView {
     GpuId gpu = 0;
     Footprint footprint;
     Bytes credit = 0;
+    bool evicting = false;  // did not answer an Evict yet
     friend bool operator==(const Gpu&, const Gpu&) = default;
   };
   std::vector<Gpu> gpus;

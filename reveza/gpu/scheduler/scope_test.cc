@@ -245,6 +245,27 @@ TEST(Scope, EventConcernsAlsoGroupsThatAreDue) {
   EXPECT_TRUE(script.All<SetContention>().back().waiting);
 }
 
+// The slice of a job whose drain has failed goes on for longer than it may not be closed. That this
+// time is over needs no wake-up, but the next event says so, whatever it concerns.
+TEST(Scope, EventConcernsAlsoJobsThatMayBeClosedAgain) {
+  Script script(AmpleHost());
+  script.SetBudget(1, 16 * kGiB);
+  AddJobs(script, 1, 1, 1);
+  AddJobs(script, 2, 3);
+  ASSERT_TRUE(script.Open(2));
+  script.hold_gates = true;
+  script.SetPolicy(2, {.paused = true});
+  ASSERT_TRUE(script.IsClosing(2));
+  script.FailHeldGate(2);
+  script.SetPolicy(2, {});
+  ASSERT_EQ(script.JobOf(3).why, WaitReason::kUnpreemptible);
+  const std::uint64_t ticks = script.ticks;
+  script.Wait(milliseconds(1001));
+  ASSERT_EQ(script.ticks, ticks);
+  CostOfEvent(script, 1, 1);
+  EXPECT_EQ(script.JobOf(3).why, WaitReason::kTurn);
+}
+
 TEST(Scope, WaitsOfParkedJobsAreCounted) {
   Script script(AmpleHost());
   AddJobs(script, 1, 30);

@@ -49,20 +49,24 @@ Bytes BytesToMove(const Ledger& ledger, GpuId gpu) {
   return std::min(largest, sum - std::min(sum, limit));
 }
 
-}  // namespace
-
-Time HandoverCost(const Ledger& ledger, GpuId gpu) {
+Time ComputeCost(const Ledger& ledger, GpuId gpu) {
   const Gpu& card = ledger.gpus.at(gpu);
   if (card.handover == Time(0)) {
     Bytes largest = card.parked.LargestClaim();
     for (const Job* job : card.jobs) largest = std::max(largest, ledger.Need(*job, gpu));
     return LinkTime(ledger.config, largest);
   }
-  const Bytes bytes = ledger.BytesToMove(gpu, [&] { return BytesToMove(ledger, gpu); });
+  const Bytes bytes = BytesToMove(ledger, gpu);
   const Time as_now = card.handover_seconds_per_byte == 0
                           ? LinkTime(ledger.config, bytes)
                           : Seconds(static_cast<double>(bytes) * card.handover_seconds_per_byte);
   return std::max(card.handover, as_now);
+}
+
+}  // namespace
+
+Time HandoverCost(const Ledger& ledger, GpuId gpu) {
+  return ledger.HandoverCost(gpu, [&] { return ComputeCost(ledger, gpu); });
 }
 
 Time HandoverCost(const Ledger& ledger, const Job& job) {

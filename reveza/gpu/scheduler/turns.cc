@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cassert>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "reveza/gpu/scheduler/passes.h"
@@ -29,9 +31,57 @@ JobSet Without(JobSet set, const JobSet& removed) {
   return set;
 }
 
+// What decides whether jobs fit on the only GPU in scope, where evictions are a matter of sums
+// alone: the host has room for whatever may be evicted, no job must be spared for a while, and no
+// request, no context that can leave or is away counts.
+class Room {
+ public:
+  static std::optional<Room> Find(Ledger& ledger) {
+    if (ledger.scope.gpus.size() != 1 || !ledger.ample_host || !ledger.growths.empty()) {
+      return std::nullopt;
+    }
+    const auto& [gpu, card] = ledger.scope.gpus.front();
+    Room room;
+    room.evictable_ = ledger.EvictableOfAll(gpu);
+    if (card->crowded || room.evictable_ == 0 || ledger.AnyContextsAway()) return std::nullopt;
+    room.gpu_ = gpu;
+    room.context_ = ledger.ApprovedContext(gpu);
+    room.left_ = static_cast<std::int64_t>(card->Limit()) -
+                 static_cast<std::int64_t>(ledger.FixedOfAll(gpu) + room.context_);
+    room.free_ = ledger.Free(gpu) + static_cast<std::int64_t>(ledger.PendingEvictions(gpu));
+    return room;
+  }
+
+  // Returns what FitsAfterEvictions() does for the job beside the others, which are all of this GPU
+  // or of none.
+  bool Fits(const Ledger& ledger, const Job& job, const JobSet& others) const {
+    Bytes movable = 0;
+    Bytes deficit = context_;
+    Bytes evictable = evictable_;
+    const auto add = [&](const Job& one) {
+      const JobShare& share = ledger.ShareOf(one, gpu_);
+      movable += share.movable;
+      deficit += share.deficit;
+      evictable -= share.evictable;
+    };
+    add(job);
+    for (const Job* other : others) add(*other);
+    return static_cast<std::int64_t>(movable) <= left_ &&
+           (deficit == 0 ||
+            static_cast<std::int64_t>(deficit) - free_ <= static_cast<std::int64_t>(evictable));
+  }
+
+ private:
+  GpuId gpu_ = 0;
+  Bytes context_ = 0;      // approved
+  Bytes evictable_ = 0;    // of all jobs
+  std::int64_t left_ = 0;  // by fixed memory
+  std::int64_t free_ = 0;  // credit, with that of evictions in progress
+};
+
+// `active` has the job.
 bool FitsAfterEvictions(Ledger& ledger, const Job& job, const JobSet& active) {
-  const JobSet with = With(active, job);
-  return ledger.FitsAllGpusOf(job, with) && EvictionsSuffice(ledger, with);
+  return ledger.FitsAllGpusOf(job, active) && EvictionsSuffice(ledger, active);
 }
 
 class TurnScheduler {
@@ -41,6 +91,7 @@ class TurnScheduler {
   void Run() {
     const std::vector<Job*> waiting = Waiting();
     const auto queued = std::ranges::find_if(waiting, [](const Job* job) { return job->queued; });
+    blocked_.reserve(waiting.size());
     std::for_each(waiting.begin(), queued, [this](Job* job) { Consider(*job); });
     for (Job* job : Queued({queued, waiting.end()})) Consider(*job);
   }
@@ -111,7 +162,7 @@ class TurnScheduler {
       return false;
     }
     JobSet closing;
-    if (!FitsAfterEvictions(ledger_, job, active_)) {
+    if (!FitsBeside(job, active_)) {
       // Parked jobs, which are queued too, would have to be looked at again if it closed others.
       if (job.queued) {
         SetReason(job, WaitReason::kQueue, 0);
@@ -137,6 +188,7 @@ class TurnScheduler {
       }
       Leave(ledger_, other);
       frozen_.Refresh();
+      room_ = Room::Find(ledger_);
       active_.erase(other);
       job.preempted_others = true;
       if (!job.handover_started) job.handover_started = ledger_.now;
@@ -149,13 +201,24 @@ class TurnScheduler {
   // Enters the job, unless gates must close first.
   void EnterOrAwaitLeaving(Job& job) {
     const JobSet leaving = ledger_.LeavingJobs(job);
-    JobSet all = active_;
-    for (const Job* one : leaving) all.insert(*one);
-    if (leaving.empty() || FitsAfterEvictions(ledger_, job, all)) {
+    JobSet others = active_;
+    for (const Job* one : leaving) others.insert(*one);
+    others.erase(job);
+    if (leaving.empty() || FitsBeside(job, others)) {
       Enter(ledger_, job);
       return;
     }
     SetReason(job, WaitReason::kTurn, (*leaving.begin())->id);
+  }
+
+  // Returns whether the job fits if it and the others are active, at the latest after evictions.
+  bool FitsBeside(const Job& job, const JobSet& others) {
+    if (!room_ || job.uses.size() != 1) {
+      return FitsAfterEvictions(ledger_, job, With(others, job));
+    }
+    const bool fits = room_->Fits(ledger_, job, others);
+    assert(fits == FitsAfterEvictions(ledger_, job, With(others, job)));
+    return fits;
   }
 
   // Returns whether memory evicted for this job would probably have to return soon, because a
@@ -198,12 +261,14 @@ class TurnScheduler {
     }
 
     JobSet removed;
-    const std::vector<Candidate> candidates = CandidatesByEnd(job);
-    for (const auto& [order, other] : candidates) {
+    JobSet rest = active_;
+    SortCandidates(job);
+    for (const auto& [order, other] : candidates_) {
       removed.insert(*other);
-      if (!FitsAfterEvictions(ledger_, job, Without(active_, removed))) continue;
-      removed = MinimizeVictims(job, removed);
-      const Time end = LatestEnd(candidates, removed);
+      rest.erase(*other);
+      if (!FitsBeside(job, rest)) continue;
+      if (removed.size() > 1) removed = MinimizeVictims(job, removed);
+      const Time end = LatestEnd(removed);
       if (end <= ledger_.now) {
         closing = removed;
         return true;
@@ -215,10 +280,9 @@ class TurnScheduler {
       }
       SetReason(job, undrainable ? WaitReason::kUnpreemptible : WaitReason::kTurn,
                 undrainable ? undrainable_job : (*removed.begin())->id);
-      blocked_.push_back(Blocked{&job, end, removed});
+      blocked_.push_back(Blocked{&job, end, std::move(removed)});
       return false;
     }
-    const JobSet rest = Without(active_, removed);
     const bool fits = ledger_.FitsAllGpusOf(job, With(rest, job));
     SetReason(job, fits ? WaitReason::kHostMemory : WaitReason::kTurn,
               fits ? 0 : FirstBeside(job, rest));
@@ -226,11 +290,11 @@ class TurnScheduler {
     return false;
   }
 
-  // Returns the active jobs beside `job` by the end of their turn for it, idle ones first where
-  // that is the same.
-  std::vector<Candidate> CandidatesByEnd(const Job& job) {
-    std::vector<Candidate> sorted;
-    sorted.reserve(active_.size());
+  // Sorts the active jobs beside `job` by the end of their turn for it, idle ones first where that
+  // is the same.
+  void SortCandidates(const Job& job) {
+    std::vector<Candidate>& sorted = candidates_;
+    sorted.clear();
     for (const Job* other : active_) {
       if (!job.SharesGpuWith(*other)) continue;
       sorted.emplace_back(
@@ -249,7 +313,6 @@ class TurnScheduler {
         ledger_.DueAt(end - distance + Time(1));
       }
     }
-    return sorted;
   }
 
   // Returns the first of the jobs that shares a GPU with `job`, or 0.
@@ -270,9 +333,9 @@ class TurnScheduler {
     return std::max(ledger_.now + HandoverCost(ledger_, other) + turn, other.closable_at);
   }
 
-  Time LatestEnd(const std::vector<Candidate>& candidates, const JobSet& closing) const {
+  Time LatestEnd(const JobSet& closing) const {
     Time latest = ledger_.now;
-    for (const auto& [order, other] : candidates) {
+    for (const auto& [order, other] : candidates_) {
       if (closing.contains(other->id)) latest = std::max(latest, std::get<0>(order));
     }
     return latest;
@@ -280,7 +343,6 @@ class TurnScheduler {
 
   // Removes jobs that need not close from `removed`, those that have run least first.
   JobSet MinimizeVictims(const Job& job, JobSet removed) {
-    if (removed.size() == 1) return removed;  // it does not fit without
     std::vector<const Job*> order(removed.begin(), removed.end());
     std::ranges::sort(order, {}, [](const Job* one) {
       return std::make_tuple(one->AllIdle(), -one->turn_start.count(), one->id);
@@ -288,7 +350,7 @@ class TurnScheduler {
     for (const Job* other : order) {
       JobSet fewer = removed;
       fewer.erase(*other);
-      if (FitsAfterEvictions(ledger_, job, Without(active_, fewer))) removed = fewer;
+      if (FitsBeside(job, Without(active_, fewer))) removed = fewer;
     }
     return removed;
   }
@@ -339,7 +401,9 @@ class TurnScheduler {
   Ledger& ledger_;
   Ledger::Frozen frozen_{ledger_};
   JobSet active_;  // active jobs, and those chosen to enter
+  std::optional<Room> room_ = Room::Find(ledger_);
   std::vector<Blocked> blocked_;
+  std::vector<Candidate> candidates_;  // of the job that is considered
 };
 
 }  // namespace

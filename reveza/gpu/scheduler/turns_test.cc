@@ -314,5 +314,20 @@ TEST(Turns, QueuedJobClosesNobody) {
   EXPECT_FALSE(script.IsClosing(1));
 }
 
+// It is no decision that a job for which another leaves has lost its turn.
+TEST(Turns, LossOfATurnMakesAnotherPassFollow) {
+  Script script;
+  script.AddClient(1, 12 * kGiB);
+  script.AddClient(2, 12 * kGiB);
+  script.Want(1);
+  script.Want(2);
+  script.hold_gates = true;
+  for (int i = 0; i < 60 && !script.IsClosing(1); ++i) script.Wait(seconds(1));
+  ASSERT_TRUE(script.IsClosing(1));
+  script.scheduler().SetExternal(script.now(), Script::kGpu, 10 * kGiB);
+  EXPECT_EQ(script.JobOf(2).why, WaitReason::kGpuMemory);
+  EXPECT_EQ(script.scheduler().Passes(), 2);
+}
+
 }  // namespace turns_test
 }  // namespace reveza::scheduler

@@ -85,7 +85,7 @@ ClientView ViewOf(const Client& client) {
   view.id = client.id;
   view.job = client.job;
   for (const auto& [gpu, holding] : client.gpus) {
-    view.gpus.push_back({gpu, holding.footprint, holding.credit});
+    view.gpus.push_back({gpu, holding.footprint, holding.credit, holding.evict_serial != 0});
   }
   view.arena = client.arena;
   view.gate_open = client.gate != Gate::kClosed;

@@ -30,6 +30,14 @@ bool Resident(const ClientView& client) {
   });
 }
 
+// Returns the client to which the decision gives swappable memory on a GPU, or 0.
+scheduler::ClientId GivenMemory(const Decision& decision) {
+  if (const auto* credit = std::get_if<scheduler::GiveCredit>(&decision)) return credit->client;
+  if (const auto* in = std::get_if<scheduler::SwapIn>(&decision)) return in->client;
+  const auto* growth = std::get_if<scheduler::AnswerGrowth>(&decision);
+  return growth != nullptr && growth->credit > 0 ? growth->client : 0;
+}
+
 bool IsSuspended(JobState state) {
   return state == JobState::kIdle || state == JobState::kWaiting || state == JobState::kQueued;
 }
@@ -65,6 +73,7 @@ void Checker::CheckEvent(const Scheduler& scheduler, EventKind kind, scheduler::
   CheckGates(scheduler, now);
   CheckOrders(scheduler, decisions, now);
   CheckPolicies(scheduler, kind, decisions, now);
+  CheckPauses(scheduler, decisions, now);
   CheckTurns(scheduler, kind, client, decisions, now);
   if (!restarted_ && scheduler.HostReserved() > config_.host_budget) {
     Fail("host memory exceeds its budget", now);
@@ -199,12 +208,13 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
   Claims contexts;
   std::map<scheduler::JobId, Bytes> movable;
   for (const ClientView& client : clients) {
-    for (const auto& [gpu, footprint, credit] : client.gpus) {
-      claims[{client.job, gpu}] += std::max(footprint.Need(), credit);
-      credits[{client.job, gpu}] += credit;
-      fixed[{client.job, gpu}] += footprint.Fixed();
-      contexts[{client.job, gpu}] += footprint.context;
-      movable[client.job] += footprint.resident;
+    for (const ClientView::Gpu& on : client.gpus) {
+      const std::pair key(client.job, on.gpu);
+      claims[key] += std::max(on.footprint.Need(), on.credit);
+      credits[key] += on.credit;
+      fixed[key] += on.footprint.Fixed();
+      contexts[key] += on.footprint.context;
+      movable[client.job] += on.footprint.resident;
     }
   }
   for (auto& [key, excess] : excess_) excess = std::min(excess, contexts[key]);
@@ -256,6 +266,36 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
   in_turn_.clear();
   for (const auto& [id, job] : jobs) {
     if (!IsSuspended(job.state) && job.state != JobState::kPaused) in_turn_.insert(id);
+  }
+}
+
+// Once its gates are closed, a paused job is given no memory until it is resumed, and what it has
+// on the GPUs is being evicted, if the host has room for all that clients may have: where it has
+// not, the oldest job is not evicted.
+void Checker::CheckPauses(const Scheduler& scheduler, const std::vector<Decision>& decisions,
+                          Time now) {
+  std::set<scheduler::JobId> paused;
+  for (const JobView& job : scheduler.Jobs()) {
+    if (job.state == JobState::kPaused) paused.insert(job.id);
+  }
+  if (paused.empty()) return;
+  const std::vector<ClientView> clients = scheduler.Clients();
+  for (const Decision& decision : decisions) {
+    const ClientView* client = Find(clients, GivenMemory(decision));
+    if (client != nullptr && paused.contains(client->job)) Fail("paused job is given memory", now);
+  }
+  const std::vector<GpuView> gpus = scheduler.Gpus();
+  Bytes most = 0;
+  for (const ClientView& client : clients) {
+    for (const ClientView::Gpu& on : client.gpus) most += gpus.at(on.gpu).config.budget;
+  }
+  if (most > config_.host_budget) return;
+  for (const ClientView& client : clients) {
+    if (!paused.contains(client.job) || client.unresponsive) continue;
+    const bool keeps = std::ranges::any_of(client.gpus, [](const ClientView::Gpu& on) {
+      return on.footprint.resident > 0 && !on.evicting;
+    });
+    if (keeps) Fail("paused job keeps memory on a GPU", now);
   }
 }
 

@@ -95,6 +95,8 @@ class Checker {
                    bool may_grow, scheduler::Time now);
   void CheckPolicies(const scheduler::Scheduler& scheduler, EventKind kind,
                      const std::vector<scheduler::Decision>& decisions, scheduler::Time now);
+  void CheckPauses(const scheduler::Scheduler& scheduler,
+                   const std::vector<scheduler::Decision>& decisions, scheduler::Time now);
   void CheckOrders(const scheduler::Scheduler& scheduler,
                    const std::vector<scheduler::Decision>& decisions, scheduler::Time now);
   void CheckTurns(const scheduler::Scheduler& scheduler, EventKind kind, scheduler::ClientId client,

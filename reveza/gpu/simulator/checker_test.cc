@@ -105,6 +105,37 @@ TEST_F(CheckerTest, DetectsMovesWhereEverythingFits) {
   EXPECT_FALSE(checker_.ok());
 }
 
+// Returns what a client with 64 MiB on the GPU, of a job that is paused, is ordered to do.
+std::vector<Decision> AddPausedClient(Scheduler& scheduler) {
+  scheduler.SetPolicy(Time(0), 1, {.paused = true});
+  scheduler.ClientResumed(Time(0), 1, 0, Footprint{.resident = 64 * kMiB}, 64 * kMiB, false);
+  return scheduler.TakeDecisions();
+}
+
+TEST_F(CheckerTest, DetectsMemoryGivenToAPausedJob) {
+  Look(AddPausedClient(scheduler_));
+  EXPECT_TRUE(checker_.ok()) << checker_.failure();
+  Look({scheduler::GiveCredit{1, 0, kMiB}});
+  EXPECT_FALSE(checker_.ok());
+}
+
+TEST_F(CheckerTest, DetectsSwapInOfAPausedJob) {
+  Look(AddPausedClient(scheduler_));
+  Look({scheduler::SwapIn{1, 1000}});
+  EXPECT_FALSE(checker_.ok());
+}
+
+TEST_F(CheckerTest, DetectsMemoryThatAPausedJobKeeps) {
+  const std::vector<Decision> orders = AddPausedClient(scheduler_);
+  ASSERT_TRUE(std::holds_alternative<scheduler::Evict>(orders.at(0)));
+  Look(orders);
+  EXPECT_TRUE(checker_.ok()) << "it is being evicted: " << checker_.failure();
+  const auto& order = std::get<scheduler::Evict>(orders.at(0));
+  scheduler_.Evicted(Time(0), 1, order.serial, 0, scheduler::EvictFailure::kDriver);
+  Look(scheduler_.TakeDecisions());
+  EXPECT_FALSE(checker_.ok()) << "and not ordered again at once";
+}
+
 TEST_F(CheckerTest, DetectsStarvation) {
   checker_.max_wait = seconds(10);
   checker_.CheckWait(1, seconds(5), "the gate", seconds(15));

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 namespace reveza::simulator {
@@ -59,9 +60,9 @@ struct Total {
   }
 };
 
-Total RunAll(Flavour flavour, std::uint64_t worlds) {
+Total RunSeeds(Flavour flavour, const std::vector<std::uint64_t>& seeds) {
   Total total;
-  for (const std::uint64_t seed : Seeds(worlds)) {
+  for (const std::uint64_t seed : seeds) {
     const Outcome outcome = RunScenario(RandomScenario(seed, flavour));
     total.Add(outcome);
     EXPECT_EQ(outcome.failure, "") << "REVEZA_SEED=" << seed << "\n" << outcome.state;
@@ -70,6 +71,8 @@ Total RunAll(Flavour flavour, std::uint64_t worlds) {
   }
   return total;
 }
+
+Total RunAll(Flavour flavour, std::uint64_t worlds) { return RunSeeds(flavour, Seeds(worlds)); }
 
 // Coverage expectations apply only to full runs.
 bool IsPartial() { return kPart > 1 || std::getenv("REVEZA_SEED") != nullptr; }
@@ -178,6 +181,44 @@ TEST(EveryWorld, FittingJobsNeverWaitOrMove) {
   EXPECT_EQ(total.counters.gates_closed, 0u);
   EXPECT_GE(total.counters.turns, 2 * total.worlds);
 }
+
+// The properties that EveryWorld checks of weights, limits, priorities and pauses, in 100,000 more
+// worlds.
+class ManyWorlds : public testing::TestWithParam<std::uint64_t> {
+ protected:
+  static constexpr std::uint64_t kWorlds = 2500;  // of each part
+  static constexpr std::uint64_t kFirst = 100'000;
+
+  static void Run(Flavour flavour, const char* name) {
+    std::vector<std::uint64_t> seeds = Seeds(kWorlds);
+    for (std::uint64_t& seed : seeds) {
+      if (std::getenv("REVEZA_SEED") == nullptr) seed += kFirst + GetParam() * kWorlds;
+    }
+    const Total total = RunSeeds(flavour, seeds);
+    const Checker::Counters& counters = total.counters;
+    std::printf(
+        "%s: %llu worlds, %llu events, %llu turns, %llu evictions, %llu growths granted and %llu "
+        "refused, %llu of those by limits and %llu by quotas, %llu events beside a paused job that "
+        "holds nothing\n",
+        name, Number(total.worlds), Number(total.events), Number(counters.turns),
+        Number(counters.evictions), Number(counters.growths_granted),
+        Number(counters.growths_refused), Number(counters.limits), Number(counters.quotas),
+        Number(counters.pauses));
+    if (IsPartial()) return;
+    EXPECT_EQ(total.worlds, kWorlds);
+    EXPECT_GT(counters.pauses, 10'000u);
+    EXPECT_GT(counters.limits, 200u);
+    EXPECT_GT(counters.quotas, 200u);
+    EXPECT_GT(counters.evictions, 10'000u);
+  }
+
+ private:
+  static unsigned long long Number(std::uint64_t number) { return number; }
+};
+
+TEST_P(ManyWorlds, PoliciesAreKept) { Run(Flavour::kPolicies, "policies"); }
+
+INSTANTIATE_TEST_SUITE_P(Parts, ManyWorlds, testing::Range<std::uint64_t>(0, 40));
 
 // Busy jobs of equal size, one of which fits at a time: after the first round, all time that is not
 // useful work is handover cost.
