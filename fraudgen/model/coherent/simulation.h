@@ -11,6 +11,7 @@
 #include "fraudgen/model/coherent/event_order.h"
 #include "fraudgen/model/coherent/frauds.h"
 #include "fraudgen/model/coherent/honest.h"
+#include "fraudgen/model/coherent/statements.h"
 #include "fraudgen/model/coherent/tables.h"
 
 namespace reveza::fraudgen::coherent {
@@ -37,6 +38,7 @@ class Simulation {
   int64_t TimeOf(CustomerState& customer, const Slice& slice, const PaymentTimes& times,
                  uint32_t index) const;
   Status RunSlice(const Slice& slice);
+  Status EndStatements();
   // Returns the event at `place`; must be called for consecutive places.
   Event Next(std::size_t place);
   Status MakeHonest(int64_t time, const Event& event);
@@ -69,6 +71,7 @@ class Simulation {
   EventOrder order_;
   std::array<Event, 16> upcoming_;  // ring buffer of the next kPrefetchDistance events
   ChangeLog changes_;
+  Statements statements_;
   std::vector<uint32_t> by_device_;  // plans with a device, by customer, device and time
   std::vector<uint64_t> weights_;    // of all customers, by month
   uint64_t weight_ = 0;              // total
