@@ -108,12 +108,12 @@ void FraudPlanner::PlanLandingHops(std::vector<Arrival>* arrivals) {
       if (hop >= chains_->HopsOf(id)) continue;
       const Chain chain = chains_->At(id);
       PlanHop(id, chain, hop);
-      if (arrivals != nullptr) AddArrivals(chain, hop, *arrivals);
+      if (arrivals != nullptr) AddArrivals(links_.back().ring, chain, hop, *arrivals);
     }
   }
 }
 
-void FraudPlanner::AddArrivals(const Chain& chain, uint32_t hop,
+void FraudPlanner::AddArrivals(uint64_t ring, const Chain& chain, uint32_t hop,
                                std::vector<Arrival>& arrivals) const {
   const uint64_t payer = hop == 0 ? chain.victim : chain.mules[hop - 1];
   if (Local(payer) < customers_) return;
@@ -121,6 +121,7 @@ void FraudPlanner::AddArrivals(const Chain& chain, uint32_t hop,
     arrivals.push_back({.time = step.time,
                         .amount = step.amount,
                         .payer = payer,
+                        .ring = ring,
                         .customer = static_cast<uint32_t>(Local(chain.mules[hop]))});
   };
   if (hop > 0) return add(chain.transfers[hop - 1]);

@@ -51,6 +51,7 @@ struct Arrival {
   int64_t time = 0;
   int64_t amount = 0;
   uint64_t payer = 0;     // customer number
+  uint64_t ring = 0;      // see ChainLink
   uint32_t customer = 0;  // index in the block
 };
 
@@ -93,7 +94,8 @@ class FraudPlanner {
   void PlanOwnChains();
   void PlanLandingHops(std::vector<Arrival>* arrivals);
   void PlanHop(ChainId id, const Chain& chain, uint32_t hop);
-  void AddArrivals(const Chain& chain, uint32_t hop, std::vector<Arrival>& arrivals) const;
+  void AddArrivals(uint64_t ring, const Chain& chain, uint32_t hop,
+                   std::vector<Arrival>& arrivals) const;
   void PlanScenarios();
   // Plans an episode of at most `rows` rows, and returns how many.
   uint64_t PlanEpisode(uint8_t scenario, uint64_t rows, uint64_t number);

@@ -85,7 +85,7 @@ Status Simulation::Run() {
   MakeCustomers();
   std::vector<Arrival> arrivals;
   plans_ = planner_.Plan(statements_.wanted() ? &arrivals : nullptr);
-  statements_.SetArrivals(std::move(arrivals));
+  statements_.SetFrauds(planner_, plans_, std::move(arrivals));
   Status status = PutCustomers();
   if (!status || !tables_->WantsRows()) return status ? tables_->Flush() : status;
   status = PutRings();
@@ -297,6 +297,7 @@ int64_t Simulation::AddedAt(const Scenario& scenario, const CustomerState& custo
 
 Status Simulation::MakeFraud(const FraudPlan& plan) {
   CustomerState& customer = customers_[plan.customer];
+  if (plan.IsCertain()) statements_.Release(customer, planner_.LinkOf(plan).ring, plan.time);
   statements_.Advance(customer, plan.time);
   const int64_t before = customer.balance;
   if (plan.IsCertain()) {
@@ -322,6 +323,7 @@ Status Simulation::MakeFraud(const FraudPlan& plan) {
   if (plan.IsCertain()) {
     RETURN_IF_ERROR(PutRingRow(plan, row));
   }
+  ring_ = plan.IsCertain() ? planner_.LinkOf(plan).ring : 0;
   const Status finished = Finish(customer, plan.IsCertain(), draws, row);
   if (added && reported_at_ != kNever && plan.role == FraudRole::kTakeover) {
     Draws removal(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kDevice));
@@ -350,8 +352,10 @@ Status Simulation::Settle(CustomerState& customer, bool certain, Draws& draws, c
   const bool pending = row.status == PaymentStatus::kPending;
   if (inside && !pending) {
     CustomerState& receiver = customers_[row.receiver - first_customer_];
-    statements_.Receive(receiver, row, !row.is_fraud);
-    if (!row.is_fraud) {
+    if (row.is_fraud) {
+      statements_.ReceiveStolen(receiver, row, ring_);
+    } else {
+      statements_.Receive(receiver, row);
       receiver.balance += row.amount;
       receiver.debt = {.time = row.time, .to = row.customer, .amount = row.amount};
     }

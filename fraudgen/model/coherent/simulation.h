@@ -79,6 +79,7 @@ class Simulation {
   std::size_t next_plan_ = 0;
   uint64_t next_row_;
   int64_t reported_at_ = kNever;  // of the last row
+  uint64_t ring_ = 0;             // of the last fraud, if its money moves on
   int64_t month_begin_ = 0;
 };
 

@@ -1,22 +1,34 @@
 #include "fraudgen/model/coherent/statements.h"
 
 #include <algorithm>
-#include <cassert>
 #include <tuple>
+#include <utility>
 
 namespace reveza::fraudgen::coherent {
 namespace {
 
 constexpr uint64_t kEntryNumbers = 1'000'000'000'000'000;  // of 15 digits
 
-// Of what arrives, some is moved to savings at once.
-constexpr uint64_t kSaved = 50'000;  // millionths
+// Of what arrives, in millionths: held for review at first, as what a mule receives may be; and
+// moved to savings at once.
+constexpr uint64_t kDelayed = 80'000;
+constexpr uint64_t kSaved = 50'000;
 constexpr int64_t kRoundSum = 5'000;
 
 bool IsIncome(EntryKind kind) {
   return kind == EntryKind::kSalary || kind == EntryKind::kThirteenthSalary ||
          kind == EntryKind::kBusinessIncome;
 }
+EntryKind ReceiptOf(Kind kind) {
+  return kind == Kind::kTed ? EntryKind::kTedReceived : EntryKind::kPixReceived;
+}
+
+// Draws a time in the minutes before `time`, not before `earliest`.
+int64_t ShortlyBefore(int64_t time, int64_t earliest, Draws draws) {
+  const int64_t span = std::min(time - earliest, 10 * kMinute);
+  return span < 2 ? earliest : time - draws.Between(1, span);
+}
+
 bool IsDebit(EntryKind kind) {
   return kind == EntryKind::kCardBill || kind == EntryKind::kSavingsDeposit;
 }
@@ -30,9 +42,24 @@ Statements::Statements(const World& world, uint64_t block, TableBatches& tables)
       next_number_(kEntryNumbers / world.blocks() * block),
       wanted_(tables.Wants(kEntries)) {}
 
-Draws Statements::DrawsOf(const CustomerState& customer, int64_t time) const {
+void Statements::SetFrauds(const FraudPlanner& planner, std::span<const FraudPlan> plans,
+                           std::vector<Arrival> arrivals) {
+  if (!wanted_) return;
+  arrivals_ = std::move(arrivals);
+  for (const FraudPlan& plan : plans) {
+    if (!plan.IsCertain() || planner.LinkOf(plan).credit == 0) continue;
+    last_hops_[HopKey(planner.LinkOf(plan).ring, plan.customer)] = plan.time;
+  }
+}
+
+bool Statements::HasHop(uint64_t ring, uint64_t customer, int64_t time) const {
+  const auto hop = last_hops_.find(HopKey(ring, customer));
+  return hop != last_hops_.end() && hop->second > time;
+}
+
+Draws Statements::DrawsOf(const CustomerState& customer, int64_t time, Drawn drawn) {
   return Draws(Mix(customer.person.key ^ static_cast<uint64_t>(Purpose::kEntries)) ^
-               Mix(static_cast<uint64_t>(time)));
+               Mix(static_cast<uint64_t>(time) + static_cast<uint64_t>(drawn)));
 }
 
 void Statements::Add(const CustomerState& customer, Entry entry) {
@@ -46,19 +73,49 @@ void Statements::Wait(CustomerState& customer, const Entry& entry) {
   customer.statement.due = static_cast<uint32_t>(entries_.size() - 1);
 }
 
-void Statements::Receive(CustomerState& receiver, const Row& payment, bool booked) {
+void Statements::Receive(CustomerState& receiver, const Row& payment) {
   if (!wanted_) return;
-  Wait(receiver,
-       {.time = payment.time,
-        .amount = payment.amount,
-        .reference = payment.customer,
-        .kind = payment.kind == Kind::kTed ? EntryKind::kTedReceived : EntryKind::kPixReceived,
-        .booked = booked});
+  Wait(receiver, {.time = payment.time,
+                  .amount = payment.amount,
+                  .reference = payment.customer,
+                  .kind = ReceiptOf(payment.kind),
+                  .booked = true});
+}
+
+void Statements::ReceiveStolen(CustomerState& receiver, const Row& payment, uint64_t ring) {
+  if (!wanted_) return;
+  Wait(receiver, {.time = payment.time,
+                  .amount = payment.amount,
+                  .reference = payment.customer,
+                  .ring = ring,
+                  .kind = ReceiptOf(payment.kind),
+                  .held = HasHop(ring, IndexOf(receiver), payment.time)});
+}
+
+// At once if possible; else shortly before the hop, on its day.
+void Statements::Release(CustomerState& customer, uint64_t ring, int64_t time) {
+  if (!wanted_) return;
+  const int64_t earliest =
+      std::max({customer.statement.last + 1, customer.last_time + 1, time / kDay * kDay});
+  for (uint32_t index = customer.statement.due; index != CustomerState::kNothingDue;
+       index = entries_[index].next) {
+    Entry& entry = entries_[index];
+    if (!entry.held || entry.ring != ring || entry.time > time) continue;
+    entry.held = false;
+    if (entry.time >= earliest) continue;
+    entry.time = ShortlyBefore(time, earliest, DrawsOf(customer, entry.time, Drawn::kTime));
+  }
 }
 
 Status Statements::BeginMonth(std::vector<CustomerState>& customers, const Slice& slice) {
   if (!wanted_) return {};
   RETURN_IF_ERROR(Put(slice.begin()));
+  for (CustomerState& customer : customers) customer.statement.due = CustomerState::kNothingDue;
+  for (uint32_t i = 0; i < entries_.size(); ++i) {
+    if (!entries_[i].held) continue;
+    uint32_t& due = customers[entries_[i].customer].statement.due;
+    entries_[i].next = std::exchange(due, i);
+  }
   const auto is_within = [&](int64_t time) { return time >= slice.begin() && time < slice.end(); };
   for (CustomerState& customer : customers) {
     const int64_t opens = std::max(customer.person.opened_at, world_->begin());
@@ -78,7 +135,9 @@ Status Statements::BeginMonth(std::vector<CustomerState>& customers, const Slice
     Wait(customers[arrival.customer], {.time = arrival.time,
                                        .amount = arrival.amount,
                                        .reference = arrival.payer,
-                                       .kind = EntryKind::kPixReceived});
+                                       .ring = arrival.ring,
+                                       .kind = EntryKind::kPixReceived,
+                                       .held = true});
   }
   return {};
 }
@@ -102,13 +161,27 @@ int64_t Statements::TakeDue(CustomerState& customer, int64_t time) {
     Entry& entry = entries_[index];
     next = entry.next;
     if (entry.booked) booked += entry.amount;
-    if (entry.time <= time) {
+    if (entry.time <= time && !entry.held) {
+      entry.time = TimeOf(customer, entry, time);
       due_.push_back(index);
     } else {
       entry.next = std::exchange(customer.statement.due, index);
     }
   }
   return booked;
+}
+
+// Returns when an entry that is due is posted: what honest people receive, too, is sometimes held
+// until some time before `until`. On that day: a later end of the data must not change earlier
+// days.
+int64_t Statements::TimeOf(const CustomerState& customer, const Entry& entry, int64_t until) const {
+  if (!IsReceived(entry.kind) || !entry.booked) return entry.time;
+  Draws draws = DrawsOf(customer, entry.time, Drawn::kDelay);
+  if (!draws.Chance(kDelayed)) return entry.time;
+  const int64_t delay = draws.Chance(500'000) ? draws.Between(kMinute, 30 * kMinute)
+                                              : draws.Between(kHour, 26 * kHour);
+  if (entry.time + delay < until) return entry.time + delay;
+  return ShortlyBefore(until, std::max(entry.time, until / kDay * kDay), draws);
 }
 
 // Honest people, too, save what they received and take it back when they pay, as accounts with
@@ -118,7 +191,7 @@ void Statements::SaveSome(const CustomerState& customer, int64_t until) {
   for (std::size_t i = 0; i < received; ++i) {
     const Entry& entry = entries_[due_[i]];
     if (!IsReceived(entry.kind)) continue;
-    Draws draws = DrawsOf(customer, entry.time);
+    Draws draws = DrawsOf(customer, entry.time, Drawn::kSaving);
     const bool saved = draws.Chance(kSaved);
     const int64_t time = entry.time + draws.Between(2 * kMinute, 40 * kMinute);
     if (!saved || time >= until) continue;
@@ -200,13 +273,7 @@ void Statements::Align(CustomerState& customer, int64_t time, int64_t booked) {
   const int64_t amount = -std::exchange(statement.ahead, 0);
   statement.last = std::max(statement.last, customer.last_time);
   const int64_t earliest = std::max(statement.last + 1, time / kDay * kDay);
-  Draws draws = DrawsOf(customer, time);
-  int64_t when = amount > 0 ? time - draws.Between(10 * kMicrosecondsPerSecond, 10 * kMinute)
-                            : statement.last + draws.Between(2 * kMinute, 40 * kMinute);
-  if (when < earliest) {
-    when = earliest + draws.Between(0, std::clamp<int64_t>(time - earliest, 0, 5 * kHour));
-  }
-  when = std::max(std::min(when, time - 1), statement.last + 1);
+  const int64_t when = ShortlyBefore(time, earliest, DrawsOf(customer, time, Drawn::kTime));
   int64_t balance = customer.balance - amount;
   PostLast(customer, when, amount > 0 ? EntryKind::kSavingsWithdrawal : EntryKind::kSavingsDeposit,
            amount, balance);
@@ -217,7 +284,7 @@ Status Statements::Put(int64_t end) {
   std::vector<Entry> later;
   order.reserve(entries_.size());
   for (uint32_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].time >= end) {
+    if (entries_[i].time >= end || entries_[i].held) {
       later.push_back(entries_[i]);
     } else if (entries_[i].amount != 0) {
       order.emplace_back(entries_[i].time, i);

@@ -165,8 +165,8 @@ class TimelineCheck final : public TableCheck {
       last_entry_ = when;
       const auto owner = state_.owners.find(NumberOf(account.Text(row)));
       if (owner == state_.owners.end()) continue;  // KeyCheck reports it
-      state_.accounts.at(owner->second)
-          .entries.push_back({when, amount.Number(row), balance.Number(row), position, row});
+      state_.accounts[owner->second].entries.push_back(
+          {when, amount.Number(row), balance.Number(row), position, row});
     }
   }
 
