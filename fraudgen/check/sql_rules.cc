@@ -146,19 +146,23 @@ constexpr std::string_view kUnbalanced =
     "'PENDING') THEN -amount ELSE 0 END, balance_after FROM transactions) m) t WHERE "
     "ABS(t.balance - t.previous - t.effect) > 0.005";
 
-// Payments to customers without an entry of the receiver, and entries without payment. The status
-// of a pending payment says nothing of its arrival.
-constexpr std::string_view kNotReceived =
-    "transactions t JOIN accounts a ON a.account_id = t.counterparty_account JOIN accounts p ON "
-    "p.customer_id = t.customer_id WHERE t.status = 'APPROVED' AND NOT EXISTS (SELECT 1 FROM "
-    "entries r WHERE r.account_id = t.counterparty_account AND r.posted_at = t.timestamp AND "
-    "r.amount = t.amount AND r.counterparty_account = p.account_id)";
-constexpr std::string_view kNotPaid =
-    "entries t JOIN accounts p ON p.account_id = t.counterparty_account WHERE t.kind IN "
-    "('PIX_RECEIVED', 'TED_RECEIVED') AND NOT EXISTS (SELECT 1 FROM transactions r WHERE "
-    "r.customer_id = p.customer_id AND r.counterparty_account = t.account_id AND r.amount = "
-    "t.amount AND r.timestamp <= t.posted_at AND (r.status = 'PENDING' OR r.status = 'APPROVED' "
-    "AND r.timestamp = t.posted_at))";
+// Both ends of payments between customers: the n-th of an amount from one account to another is the
+// n-th entry, at the same time or later.
+constexpr std::string_view kPaid =
+    "(SELECT p.account_id AS payer, a.account_id AS receiver, m.amount, COALESCE(s.settled_at, "
+    "m.timestamp) AS moment, ROW_NUMBER() OVER (PARTITION BY p.account_id, a.account_id, m.amount "
+    "ORDER BY COALESCE(s.settled_at, m.timestamp)) AS place FROM transactions m JOIN accounts a ON "
+    "a.account_id = m.counterparty_account JOIN accounts p ON p.customer_id = m.customer_id LEFT "
+    "JOIN settlements s ON s.transaction_id = m.transaction_id AND s.outcome = 'SETTLED' WHERE "
+    "m.status = 'APPROVED' OR s.outcome = 'SETTLED')";
+constexpr std::string_view kReceived =
+    "(SELECT m.counterparty_account AS payer, m.account_id AS receiver, m.amount, m.posted_at AS "
+    "moment, ROW_NUMBER() OVER (PARTITION BY m.counterparty_account, m.account_id, m.amount ORDER "
+    "BY m.posted_at) AS place FROM entries m WHERE m.counterparty_account IS NOT NULL)";
+// Joins rows t of one end with those of the other.
+constexpr std::string_view kOtherEnd =
+    "r WHERE r.payer = t.payer AND r.receiver = t.receiver AND r.amount = t.amount AND r.place = "
+    "t.place";
 
 // Returns the texts as a list in SQL.
 std::string ListOf(std::span<const std::string_view> texts) {
@@ -230,8 +234,14 @@ class Query {
   void AddEntries() {
     if (!Has("entries")) return;
     Count("entries", "balance_after follows from the previous movement", kUnbalanced);
-    Count("entries", "each payment to a customer is one", kNotReceived);
-    Count("entries", "what is received was paid", kNotPaid);
+    // What is paid in the last days may be received later.
+    Count("entries", "each payment to a customer is one",
+          fmt::format("{} t WHERE t.moment < (SELECT MAX(posted_at) FROM entries) - INTERVAL '4' "
+                      "DAY AND NOT EXISTS (SELECT 1 FROM {} {} AND r.moment >= t.moment)",
+                      kPaid, kReceived, kOtherEnd));
+    Count("entries", "what is received was paid",
+          fmt::format("{} t WHERE NOT EXISTS (SELECT 1 FROM {} {} AND r.moment <= t.moment)",
+                      kReceived, kPaid, kOtherEnd));
   }
 
   // Adds what the schema says of columns that are no members of a record.
