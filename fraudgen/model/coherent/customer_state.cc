@@ -107,22 +107,30 @@ void CustomerState::Begin(int64_t time, std::vector<Movement>* movements) {
   month.new_phone_at = kNever;
 }
 
-void CustomerState::ExpectCredit(const Credit& credit) {
-  credits_.push_back(credit);
-  next_credit_ = std::min(next_credit_, credit.movement.time);
+void CustomerState::ExpectCredit(const Movement& credit, bool card) {
+  credits_.push_back({.time = credit.time,
+                      .amount = credit.amount,
+                      .reference = credit.reference,
+                      .kind = credit.kind,
+                      .card = card});
+  next_credit_ = std::min(next_credit_, credit.time);
 }
 
 void CustomerState::ApplyCredits(int64_t time, std::vector<Movement>* movements) {
   next_credit_ = kNothing;
   std::erase_if(credits_, [&](const Credit& credit) {
-    const Movement& movement = credit.movement;
-    if (movement.time > time) {
-      next_credit_ = std::min(next_credit_, movement.time);
+    if (credit.time > time) {
+      next_credit_ = std::min(next_credit_, credit.time);
       return false;
     }
     // A credit beyond the current bill reduces the next one.
-    (credit.card ? credit_used : balance) += credit.card ? -movement.amount : movement.amount;
-    if (movements != nullptr && !credit.card) movements->push_back(movement);
+    (credit.card ? credit_used : balance) += credit.card ? -credit.amount : credit.amount;
+    if (movements != nullptr && !credit.card) {
+      movements->push_back({.time = credit.time,
+                            .amount = credit.amount,
+                            .reference = credit.reference,
+                            .kind = credit.kind});
+    }
     return true;
   });
 }

@@ -86,12 +86,8 @@ class CustomerState {
   void SortScheduled() { std::ranges::sort(scheduled_, {}, &ScheduledChange::time); }
   // Returns the monthly income or credit limit after all scheduled changes.
   int64_t FinalValue(LifeChange kind) const;
-  // A credit to the account, or to the credit card.
-  struct Credit {
-    Movement movement;
-    bool card = false;
-  };
-  void ExpectCredit(const Credit& credit);
+  // Schedules a credit to the account, or to the credit card.
+  void ExpectCredit(const Movement& credit, bool card);
   // Returns whether the customer had paid the shop before the data begin, as most that are near.
   bool KnewShop(AccountNumber shop) const;
   // Returns whether the row's receiver was paid before, or known before the data begin.
@@ -198,6 +194,15 @@ class CustomerState {
   std::vector<uint32_t> others_;            // hashes of receivers paid, other than contacts
   std::vector<ScheduledChange> scheduled_;  // to come, in order: few
   const World* world_;
+  // Packed, because customers have many in memory.
+  struct Credit {
+    int64_t time;
+    int64_t amount;
+    uint64_t reference : 48;
+    EntryKind kind;
+    bool card;
+  };
+  static_assert(sizeof(Credit) == 24);
   std::vector<Credit> credits_;     // that are expected: few
   int64_t next_credit_ = kNothing;  // when the first of them comes
   int64_t next_income_ = 0;

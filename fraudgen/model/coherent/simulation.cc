@@ -363,14 +363,14 @@ Status Simulation::Settle(CustomerState& customer, bool certain, Draws& draws, c
   const bool card = row.kind == Kind::kCreditCard;
   if (IsDisputed(row)) {
     const Movement refund = RefundOf(row, DecisionOf(*world_, row));
-    if (refund.amount > 0) customer.ExpectCredit({refund, card});
+    if (refund.amount > 0) customer.ExpectCredit(refund, card);
   }
   if (certain) return {};
   const auto settlement = SettlementOf(world_->parameters().outcomes, row, inside, draws);
   if (!settlement) return {};
-  if (settlement->returned > 0) customer.ExpectCredit({ReturnOf(*settlement), card});
+  if (settlement->returned > 0) customer.ExpectCredit(ReturnOf(*settlement), card);
   if (inside && !row.is_fraud) {
-    customers_[row.receiver - first_customer_].ExpectCredit({ArrivalOf(*settlement)});
+    customers_[row.receiver - first_customer_].ExpectCredit(ArrivalOf(*settlement), false);
   }
   return tables_->Put(*settlement);
 }
