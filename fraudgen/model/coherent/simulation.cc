@@ -297,7 +297,9 @@ int64_t Simulation::AddedAt(const Scenario& scenario, const CustomerState& custo
 
 Status Simulation::MakeFraud(const FraudPlan& plan) {
   CustomerState& customer = customers_[plan.customer];
-  if (plan.IsCertain()) statements_.Release(customer, planner_.LinkOf(plan).ring, plan.time);
+  if (plan.IsCertain() && planner_.LinkOf(plan).credit > 0) {
+    statements_.Release(customer, planner_.LinkOf(plan).ring, plan.time);
+  }
   statements_.Advance(customer, plan.time);
   const int64_t before = customer.balance;
   if (plan.IsCertain()) {
