@@ -201,8 +201,9 @@ class PaymentTimeline final : public TableCheck {
 
     constexpr uint32_t kRowsUntilUsual = 30;
     constexpr uint32_t kRare = 50;
-    auto& in_this_hour =
-        account.hours[static_cast<std::size_t>(time % kDay / kMicrosecondsPerHour)];
+    // Of a damaged row, the time may be before 1970.
+    const int64_t hour = (time % kDay + kDay) % kDay / kMicrosecondsPerHour;
+    auto& in_this_hour = account.hours[static_cast<std::size_t>(hour)];
     const bool unusual = account.rows >= kRowsUntilUsual && in_this_hour * kRare < account.rows;
     payment.Check(unusual_, columns.unusual.Flag(row) == unusual, unusual);
     ++in_this_hour;
