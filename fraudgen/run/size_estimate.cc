@@ -34,7 +34,7 @@ uint64_t TypicalRowBytes(Format format) {
   switch (format) {
     case Format::kJsonLines:
     case Format::kJson:
-      return 1'105;
+      return 1'150;
     case Format::kCsv:
     case Format::kTsv:
       return 355;
