@@ -151,7 +151,8 @@ constexpr std::string_view kUnbalanced =
 constexpr std::string_view kPaid =
     "(SELECT p.account_id AS payer, a.account_id AS receiver, m.amount, COALESCE(s.settled_at, "
     "m.timestamp) AS moment, ROW_NUMBER() OVER (PARTITION BY p.account_id, a.account_id, m.amount "
-    "ORDER BY COALESCE(s.settled_at, m.timestamp)) AS place FROM transactions m JOIN accounts a ON "
+    "ORDER BY COALESCE(s.settled_at, m.timestamp)) AS place, PERCENT_RANK() OVER (ORDER BY "
+    "COALESCE(s.settled_at, m.timestamp)) AS elapsed FROM transactions m JOIN accounts a ON "
     "a.account_id = m.counterparty_account JOIN accounts p ON p.customer_id = m.customer_id LEFT "
     "JOIN settlements s ON s.transaction_id = m.transaction_id AND s.outcome = 'SETTLED' WHERE "
     "m.status = 'APPROVED' OR s.outcome = 'SETTLED')";
@@ -234,10 +235,10 @@ class Query {
   void AddEntries() {
     if (!Has("entries")) return;
     Count("entries", "balance_after follows from the previous movement", kUnbalanced);
-    // What is paid in the last days may be received later.
+    // The last tenth may be received later.
     Count("entries", "each payment to a customer is one",
-          fmt::format("{} t WHERE t.moment < (SELECT MAX(posted_at) FROM entries) - INTERVAL '4' "
-                      "DAY AND NOT EXISTS (SELECT 1 FROM {} {} AND r.moment >= t.moment)",
+          fmt::format("{} t WHERE t.elapsed < 0.9 AND NOT EXISTS (SELECT 1 FROM {} {} AND r.moment "
+                      ">= t.moment)",
                       kPaid, kReceived, kOtherEnd));
     Count("entries", "what is received was paid",
           fmt::format("{} t WHERE NOT EXISTS (SELECT 1 FROM {} {} AND r.moment <= t.moment)",
