@@ -68,6 +68,10 @@ constexpr auto kCoherentKeys = std::to_array<Key>({
     {"changes", "device_id", "customer_id", "devices"},
     {"rings", "customer_id", "", "customers"},
     {"rings", "transaction_id", "", "transactions"},
+    {"entries", "entry_id", "", "", "ENT_", 19},
+    {"entries", "posted_at", "account_id", ""},
+    {"entries", "account_id", "customer_id", "accounts"},
+    {"entries", "transaction_id", "customer_id", "transactions"},
     {"edges", "transaction_id", "", ""},
     {"drivers", "driver_id", "", "", "DRV_", 14},
     {"drivers", "cpf", "", ""},
@@ -124,8 +128,46 @@ constexpr auto kCoherent = std::to_array<Broken>({
      "t.refunded_amount < 0 OR t.refunded_amount > t.claimed_amount"},
     {"settlements", "returned_amount is at most amount",
      "t.returned_amount < 0 OR t.returned_amount > t.amount"},
+    {"entries", "transaction_id is set for what comes back only",
+     "CASE WHEN t.kind IN ('PAYMENT_RETURNED', 'PAYMENT_REVERSED', 'DISPUTE_REFUND') THEN 1 ELSE 0 "
+     "END <> CASE WHEN t.transaction_id IS NULL THEN 0 ELSE 1 END"},
+    {"entries", "counterparty_account is set for what is received only",
+     "CASE WHEN t.kind IN ('PIX_RECEIVED', 'TED_RECEIVED') THEN 1 ELSE 0 END <> CASE WHEN "
+     "t.counterparty_account IS NULL THEN 0 ELSE 1 END"},
+    {"entries", "amount falls for what leaves the account only",
+     "CASE WHEN t.kind IN ('SAVINGS_DEPOSIT', 'CARD_BILL', 'ACCOUNT_CLOSED') THEN 1 ELSE 0 END <> "
+     "CASE WHEN t.amount < 0 THEN 1 ELSE 0 END"},
     {"rides", "risk_score is 0 to 100", "t.risk_score < 0 OR t.risk_score > 100"},
 });
+
+// Entries and payments of each customer in order of time: each has the balance before it, 0 for the
+// first. Rows are those that do not follow. Payments of the same moment are in order of the count.
+constexpr std::string_view kUnbalanced =
+    "(SELECT m.balance, m.effect, LAG(m.balance, 1, 0) OVER (PARTITION BY m.customer_id ORDER BY "
+    "m.moment, m.place) AS previous FROM (SELECT customer_id, posted_at AS moment, -1 AS place, "
+    "amount AS effect, balance_after AS balance FROM entries UNION ALL SELECT customer_id, "
+    "timestamp, transactions_last_24h, CASE WHEN type <> 'CREDIT_CARD' AND status IN ('APPROVED', "
+    "'PENDING') THEN -amount ELSE 0 END, balance_after FROM transactions) m) t WHERE "
+    "ABS(t.balance - t.previous - t.effect) > 0.005";
+
+// Both ends of payments between customers: the n-th of an amount from one account to another is the
+// n-th entry, at the same time or later.
+constexpr std::string_view kPaid =
+    "(SELECT p.account_id AS payer, a.account_id AS receiver, m.amount, COALESCE(s.settled_at, "
+    "m.timestamp) AS moment, ROW_NUMBER() OVER (PARTITION BY p.account_id, a.account_id, m.amount "
+    "ORDER BY COALESCE(s.settled_at, m.timestamp)) AS place, PERCENT_RANK() OVER (ORDER BY "
+    "COALESCE(s.settled_at, m.timestamp)) AS elapsed FROM transactions m JOIN accounts a ON "
+    "a.account_id = m.counterparty_account JOIN accounts p ON p.customer_id = m.customer_id LEFT "
+    "JOIN settlements s ON s.transaction_id = m.transaction_id AND s.outcome = 'SETTLED' WHERE "
+    "m.status = 'APPROVED' OR s.outcome = 'SETTLED')";
+constexpr std::string_view kReceived =
+    "(SELECT m.counterparty_account AS payer, m.account_id AS receiver, m.amount, m.posted_at AS "
+    "moment, ROW_NUMBER() OVER (PARTITION BY m.counterparty_account, m.account_id, m.amount ORDER "
+    "BY m.posted_at) AS place FROM entries m WHERE m.counterparty_account IS NOT NULL)";
+// Joins rows t of one end with those of the other.
+constexpr std::string_view kOtherEnd =
+    "r WHERE r.payer = t.payer AND r.receiver = t.receiver AND r.amount = t.amount AND r.place = "
+    "t.place";
 
 // Returns the texts as a list in SQL.
 std::string ListOf(std::span<const std::string_view> texts) {
@@ -193,6 +235,20 @@ class Query {
     }
   }
 
+  // Adds the rules that relate entries to payments.
+  void AddEntries() {
+    if (!Has("entries")) return;
+    Count("entries", "balance_after follows from the previous movement", kUnbalanced);
+    // The last tenth may be received later.
+    Count("entries", "each payment to a customer is one",
+          fmt::format("{} t WHERE t.elapsed < 0.9 AND NOT EXISTS (SELECT 1 FROM {} {} AND r.moment "
+                      ">= t.moment)",
+                      kPaid, kReceived, kOtherEnd));
+    Count("entries", "what is received was paid",
+          fmt::format("{} t WHERE NOT EXISTS (SELECT 1 FROM {} {} AND r.moment <= t.moment)",
+                      kReceived, kPaid, kOtherEnd));
+  }
+
   // Adds what the schema says of columns that are no members of a record.
   void AddSchema() {
     for (const Table* table : tables_) {
@@ -246,6 +302,7 @@ std::string SqlRules(const Settings& settings, const Model& model) {
   };
   add(kBoth);
   add(coherent ? std::span<const Broken>(kCoherent) : kClassic);
+  query.AddEntries();
   query.AddSchema();
   return fmt::format(
       "-- Rules of the {} model: how many rows break each.\n"

@@ -192,9 +192,10 @@ TEST(RunOfModels, CoherentMeetsSizeInSeveralBlocks) {
     EXPECT_LE(tries, format == Format::kParquet ? 2 : 1) << NameOf(format);
     const auto model = model_of(search.rows());
     EXPECT_GE((*model)->blocks(), 3u);
+    // Blocks of 200 customers differ in their entries: a business has several times as many.
     EXPECT_NEAR(
         static_cast<double>(BytesOf(**model, options, file_rows)) / static_cast<double>(size), 1.0,
-        0.01)
+        0.02)
         << search.rows();
   }
 }

@@ -34,14 +34,14 @@ uint64_t TypicalRowBytes(Format format) {
   switch (format) {
     case Format::kJsonLines:
     case Format::kJson:
-      return 1'050;
+      return 1'150;
     case Format::kCsv:
     case Format::kTsv:
-      return 325;
+      return 355;
     case Format::kParquet:
-      return 62;
+      return 66;
     case Format::kArrow:
-      return 100;
+      return 110;
   }
   return 300;
 }

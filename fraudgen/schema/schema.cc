@@ -52,6 +52,7 @@ namespace reveza::fraudgen::coherent {
 #include "generated/fraudgen/schema/tables/coherent/devices.inc"
 #include "generated/fraudgen/schema/tables/coherent/disputes.inc"
 #include "generated/fraudgen/schema/tables/coherent/drivers.inc"
+#include "generated/fraudgen/schema/tables/coherent/entries.inc"
 #include "generated/fraudgen/schema/tables/coherent/ride_alerts.inc"
 #include "generated/fraudgen/schema/tables/coherent/rides.inc"
 #include "generated/fraudgen/schema/tables/coherent/rings.inc"
@@ -59,9 +60,9 @@ namespace reveza::fraudgen::coherent {
 #include "generated/fraudgen/schema/tables/coherent/transactions.inc"
 
 std::span<const Table* const> Tables() {
-  static constexpr std::array<const Table*, 12> kTables = {
-      &kCustomers, &kAccounts, &kDevices, &kTransactions, &kSettlements, &kAlerts,
-      &kDisputes,  &kChanges,  &kRings,   &kDrivers,      &kRides,       &kRideAlerts};
+  static constexpr std::array<const Table*, 13> kTables = {
+      &kCustomers, &kAccounts, &kDevices, &kTransactions, &kSettlements, &kAlerts,    &kDisputes,
+      &kChanges,   &kRings,    &kEntries, &kDrivers,      &kRides,       &kRideAlerts};
   return kTables;
 }
 

@@ -19,6 +19,7 @@ extern const Table kAlerts;
 extern const Table kDisputes;
 extern const Table kChanges;
 extern const Table kRings;
+extern const Table kEntries;
 extern const Table kDrivers;  // this and the next two only if rides are generated
 extern const Table kRides;
 extern const Table kRideAlerts;
@@ -31,6 +32,7 @@ std::span<const Table* const> Tables();
 #include "generated/fraudgen/schema/tables/coherent/customers_columns.inc"
 #include "generated/fraudgen/schema/tables/coherent/disputes_columns.inc"
 #include "generated/fraudgen/schema/tables/coherent/drivers_columns.inc"
+#include "generated/fraudgen/schema/tables/coherent/entries_columns.inc"
 #include "generated/fraudgen/schema/tables/coherent/ride_alerts_columns.inc"
 #include "generated/fraudgen/schema/tables/coherent/rides_columns.inc"
 #include "generated/fraudgen/schema/tables/coherent/rings_columns.inc"

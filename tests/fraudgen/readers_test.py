@@ -363,7 +363,7 @@ class Classic(Readers, fraudgen.Case):
 class Coherent(Readers, fraudgen.Case):
     asked = ("--rows", ROWS, "--seed", 3)
     tables = ("customers", "accounts", "devices", "transactions", "settlements", "alerts",
-              "disputes", "changes", "rings")
+              "disputes", "changes", "rings", "entries")
 
     def test_references_exist(self) -> None:
         customers = {row["customer_id"] for row in self.rows["customers"]}

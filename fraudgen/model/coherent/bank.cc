@@ -209,6 +209,21 @@ std::optional<SettlementRow> SettlementOf(const Outcomes& outcomes, const Row& r
   return settlement;
 }
 
+Movement ReturnOf(const SettlementRow& settlement) {
+  const bool pending = settlement.outcome == SettlementOutcome::kReturned;
+  return {.time = settlement.time,
+          .amount = settlement.returned,
+          .reference = settlement.row,
+          .kind = pending ? EntryKind::kPaymentReturned : EntryKind::kPaymentReversed};
+}
+
+Movement ArrivalOf(const SettlementRow& settlement) {
+  return {.time = settlement.time,
+          .amount = settlement.amount,
+          .reference = settlement.customer,
+          .kind = EntryKind::kTedReceived};
+}
+
 bool IsDisputed(const Row& row) {
   if (row.reported_at == kNever || row.status != PaymentStatus::kApproved) return false;
   if (row.kind != Kind::kPix && !IsCard(row.kind)) return false;
@@ -240,6 +255,13 @@ Decision DecisionOf(const World& world, const Row& row) {
     decision.refunded = row.amount;
   }
   return decision;
+}
+
+Movement RefundOf(const Row& row, const Decision& decision) {
+  return {.time = decision.decided_at,
+          .amount = decision.refunded,
+          .reference = row.number,
+          .kind = EntryKind::kDisputeRefund};
 }
 
 }  // namespace reveza::fraudgen::coherent

@@ -53,6 +53,10 @@ struct SettlementRow {
 std::optional<SettlementRow> SettlementOf(const Outcomes& outcomes, const Row& row,
                                           bool receiver_in_block, Draws& draws);
 
+// Returns what comes back to the payer's account, and what a pending payment brings the receiver.
+Movement ReturnOf(const SettlementRow& settlement);
+Movement ArrivalOf(const SettlementRow& settlement);
+
 // Returns whether the payment has a row in `disputes`.
 bool IsDisputed(const Row& row);
 struct Decision {
@@ -61,5 +65,7 @@ struct Decision {
 };
 // Returns the decision on a disputed payment.
 Decision DecisionOf(const World& world, const Row& row);
+// Returns what comes back to the payer's account.
+Movement RefundOf(const Row& row, const Decision& decision);
 
 }  // namespace reveza::fraudgen::coherent

@@ -93,9 +93,9 @@ void CustomerState::NextIncome() {
   next_income_ = next > next_income_ ? next : payday(AddMonths({now.year, now.month, 1}, 1));
 }
 
-void CustomerState::Begin(int64_t time) {
-  if (next_credit_ <= time) ApplyCredits(time);
-  if (next_income_ <= time) CatchUp(time);
+void CustomerState::Begin(int64_t time, std::vector<Movement>* movements) {
+  if (next_credit_ <= time) ApplyCredits(time, movements);
+  if (next_income_ <= time) CatchUp(time, movements);
   if (!scheduled_.empty() && scheduled_.front().time <= time) ApplyScheduled(time);
   if (oldest_ <= time - kDay) Expire(time);
   if (month.new_phone_at == kNever || time < month.new_phone_at) return;
@@ -107,12 +107,16 @@ void CustomerState::Begin(int64_t time) {
   month.new_phone_at = kNever;
 }
 
-void CustomerState::ExpectCredit(int64_t time, int64_t amount, bool card) {
-  credits_.push_back({time, amount, card});
-  next_credit_ = std::min(next_credit_, time);
+void CustomerState::ExpectCredit(const Movement& credit, bool card) {
+  credits_.push_back({.time = credit.time,
+                      .amount = credit.amount,
+                      .reference = credit.reference,
+                      .kind = credit.kind,
+                      .card = card});
+  next_credit_ = std::min(next_credit_, credit.time);
 }
 
-void CustomerState::ApplyCredits(int64_t time) {
+void CustomerState::ApplyCredits(int64_t time, std::vector<Movement>* movements) {
   next_credit_ = kNothing;
   std::erase_if(credits_, [&](const Credit& credit) {
     if (credit.time > time) {
@@ -121,6 +125,12 @@ void CustomerState::ApplyCredits(int64_t time) {
     }
     // A credit beyond the current bill reduces the next one.
     (credit.card ? credit_used : balance) += credit.card ? -credit.amount : credit.amount;
+    if (movements != nullptr && !credit.card) {
+      movements->push_back({.time = credit.time,
+                            .amount = credit.amount,
+                            .reference = credit.reference,
+                            .kind = credit.kind});
+    }
     return true;
   });
 }
@@ -153,16 +163,24 @@ void CustomerState::ApplyScheduled(int64_t time) {
   scheduled_.erase(scheduled_.begin(), later);
 }
 
-void CustomerState::CatchUp(int64_t time) {
+void CustomerState::CatchUp(int64_t time, std::vector<Movement>* movements) {
+  const bool business = person.profile == Profile::kBusinessOwner;
   while (next_income_ <= time) {
     ApplyScheduled(next_income_);
+    const auto book = [&](EntryKind kind, int64_t amount) {
+      balance += amount;
+      if (movements == nullptr || amount == 0) return;
+      movements->push_back(
+          {.time = std::max(next_income_, person.opened_at), .amount = amount, .kind = kind});
+    };
     const bool december = DateOf(next_income_ / kDay).month == 12;
     const int64_t income = income_part_ * month.income_thousandths / 1'000;
-    balance += december && person.profile != Profile::kBusinessOwner ? 2 * income : income;
+    book(business ? EntryKind::kBusinessIncome : EntryKind::kSalary, income);
+    if (december && !business) book(EntryKind::kThirteenthSalary, income);
     const int64_t bill = std::max<int64_t>(0, std::min(credit_used, balance * 9 / 10));
-    balance -= bill;
+    book(EntryKind::kCardBill, -bill);
     credit_used -= bill;
-    balance = std::min(balance, kMaxIncomes * person.income);
+    book(EntryKind::kSavingsDeposit, std::min<int64_t>(0, kMaxIncomes * person.income - balance));
     NextIncome();
   }
 }

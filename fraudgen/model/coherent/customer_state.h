@@ -39,6 +39,14 @@ struct DayTotal {
   void Add(int64_t today, int64_t more) { *this = {.day = today, .amount = Of(today) + more}; }
 };
 
+// What adds to a balance or takes from it without being a payment of the owner.
+struct Movement {
+  int64_t time = 0;
+  int64_t amount = 0;      // negative if the balance falls
+  uint64_t reference = 0;  // the payer's account, or the number of the owner's payment
+  EntryKind kind = EntryKind::kSalary;
+};
+
 // A customer's plan for a month.
 struct Month {
   uint64_t key = 0;
@@ -65,8 +73,9 @@ class CustomerState {
   CustomerState(const World& world, uint64_t number, uint64_t block, uint64_t rows_a_month);
 
   // Advances to `time`: applies salary, savings, the card bill and scheduled changes, expires rows
-  // older than 24 hours, and switches to a new phone.
-  void Begin(int64_t time);
+  // older than 24 hours, and switches to a new phone. Adds to `movements`, unless null, what that
+  // does to the balance; bills and savings, whose time is not known, have that of the income.
+  void Begin(int64_t time, std::vector<Movement>* movements = nullptr);
   // A change of the person's data that takes effect at `time`.
   struct ScheduledChange {
     int64_t time;
@@ -78,7 +87,7 @@ class CustomerState {
   // Returns the monthly income or credit limit after all scheduled changes.
   int64_t FinalValue(LifeChange kind) const;
   // Schedules a credit to the account, or to the credit card.
-  void ExpectCredit(int64_t time, int64_t amount, bool card);
+  void ExpectCredit(const Movement& credit, bool card);
   // Returns whether the customer had paid the shop before the data begin, as most that are near.
   bool KnewShop(AccountNumber shop) const;
   // Returns whether the row's receiver was paid before, or known before the data begin.
@@ -151,12 +160,21 @@ class CustomerState {
   std::vector<AccountNumber> contacts;
   uint64_t known_contacts = 0;  // bit mask
 
+  // The state of the account's statement; see Statements.
+  static constexpr uint32_t kNothingDue = ~uint32_t{0};
+  struct Statement {
+    int64_t ahead = 0;           // how much more is posted than booked in the balance
+    int64_t last = kNever;       // time of the last entry
+    uint32_t due = kNothingDue;  // the first entry that waits
+  };
+  Statement statement;
+
  private:
   static uint32_t HashOf(AccountNumber account) { return static_cast<uint32_t>(Mix(account)); }
   const KnownDevice* FindAmongAll(DeviceNumber device) const;
-  void CatchUp(int64_t time);
+  void CatchUp(int64_t time, std::vector<Movement>* movements);
   void ApplyScheduled(int64_t time);
-  void ApplyCredits(int64_t time);
+  void ApplyCredits(int64_t time, std::vector<Movement>* movements);
   void Expire(int64_t time);
   void DropOldRows();
   struct Recent {
@@ -176,11 +194,15 @@ class CustomerState {
   std::vector<uint32_t> others_;            // hashes of receivers paid, other than contacts
   std::vector<ScheduledChange> scheduled_;  // to come, in order: few
   const World* world_;
+  // Packed, because customers have many in memory.
   struct Credit {
     int64_t time;
     int64_t amount;
+    uint64_t reference : 48;
+    EntryKind kind;
     bool card;
   };
+  static_assert(sizeof(Credit) == 24);
   std::vector<Credit> credits_;     // that are expected: few
   int64_t next_credit_ = kNothing;  // when the first of them comes
   int64_t next_income_ = 0;

@@ -75,6 +75,7 @@ enum class Purpose : uint32_t {
   kPhone,
   kTown,
   kTies,
+  kEntries,
   kEnd
 };
 

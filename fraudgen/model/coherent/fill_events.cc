@@ -32,6 +32,12 @@ bool HasValue(const ChangeRow& row) {
 
 enum class Side : uint8_t { kBefore, kAfter };
 
+// Returns whether an entry gives back what a payment of the owner took.
+bool Undoes(EntryKind kind) {
+  return kind == EntryKind::kPaymentReturned || kind == EntryKind::kPaymentReversed ||
+         kind == EntryKind::kDisputeRefund;
+}
+
 // Writes the value before or after a change.
 char* PutValue(char* out, const Identity& identity, const ChangeRow& row, Side side) {
   const bool after = side == Side::kAfter;
@@ -130,6 +136,24 @@ void FillChanges(const Identity& identity, std::span<const ChangeRow> rows, Batc
   });
   fill.TextIf("new_value", fill.Where(HasValue), [&](char* out, const ChangeRow& row) {
     return PutValue(out, identity, row, Side::kAfter);
+  });
+}
+
+void FillEntries(const Identity& identity, std::span<const EntryRow> rows, Batch& batch) {
+  ColumnFiller<EntryRow> fill(rows, batch);
+  const Presence is_received = fill.Where([](const EntryRow& row) { return IsReceived(row.kind); });
+  const Presence undoes = fill.Where([](const EntryRow& row) { return Undoes(row.kind); });
+  fill.Identifier("entry_id", identity.entries, &EntryRow::number);
+  fill.Identifier("account_id", identity.accounts, &EntryRow::customer);
+  fill.Identifier("customer_id", identity.customers, &EntryRow::customer);
+  fill.Number("posted_at", &EntryRow::time);
+  fill.Code("kind", &EntryRow::kind);
+  fill.Number("amount", &EntryRow::amount);
+  fill.Number("balance_after", &EntryRow::balance);
+  fill.IdentifierIf("transaction_id", identity.transactions, undoes, &EntryRow::reference);
+  fill.IdentifierIf("counterparty_account", identity.accounts, is_received, &EntryRow::reference);
+  fill.CodeIf("counterparty_bank", is_received, [&](const EntryRow& row) {
+    return IsReceived(row.kind) ? identity.world().BriefPersonOf(row.reference).bank : 0;
   });
 }
 

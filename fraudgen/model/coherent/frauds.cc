@@ -58,12 +58,17 @@ AccountNumber FraudPlanner::FraudsterAccount(int64_t time, uint64_t bits) const 
   return world_->FraudsterAccount(block_, index % kRingAccounts);
 }
 
-std::vector<FraudPlan> FraudPlanner::Plan() {
+std::vector<FraudPlan> FraudPlanner::Plan(std::vector<Arrival>* arrivals) {
   plans_.clear();
   plans_.reserve(world_->Frauds(block_));
   links_.clear();
   PlanOwnChains();
-  PlanLandingHops();
+  PlanLandingHops(arrivals);
+  if (arrivals != nullptr) {
+    std::ranges::sort(*arrivals, {}, [](const Arrival& arrival) {
+      return std::tuple(arrival.time, arrival.customer, arrival.payer);
+    });
+  }
   links_.shrink_to_fit();
   PlanScenarios();
   std::ranges::sort(plans_, {}, [](const FraudPlan& plan) {
@@ -95,14 +100,32 @@ void FraudPlanner::PlanOwnChains() {
   }
 }
 
-void FraudPlanner::PlanLandingHops() {
+void FraudPlanner::PlanLandingHops(std::vector<Arrival>* arrivals) {
   const uint32_t hops = world_->parameters().chains.hops.max;
   for (uint64_t stratum = 0; stratum < chains_->PerBlock(); ++stratum) {
     for (uint32_t hop = 0; hop < hops; ++hop) {
       const ChainId id = chains_->Landing(block_, stratum, hop);
-      if (hop < chains_->HopsOf(id)) PlanHop(id, chains_->At(id), hop);
+      if (hop >= chains_->HopsOf(id)) continue;
+      const Chain chain = chains_->At(id);
+      PlanHop(id, chain, hop);
+      if (arrivals != nullptr) AddArrivals(links_.back().ring, chain, hop, *arrivals);
     }
   }
+}
+
+void FraudPlanner::AddArrivals(uint64_t ring, const Chain& chain, uint32_t hop,
+                               std::vector<Arrival>& arrivals) const {
+  const uint64_t payer = hop == 0 ? chain.victim : chain.mules[hop - 1];
+  if (Local(payer) < customers_) return;
+  const auto add = [&](const ChainStep& step) {
+    arrivals.push_back({.time = step.time,
+                        .amount = step.amount,
+                        .payer = payer,
+                        .ring = ring,
+                        .customer = static_cast<uint32_t>(Local(chain.mules[hop]))});
+  };
+  if (hop > 0) return add(chain.transfers[hop - 1]);
+  for (uint32_t i = 0; i < chain.victim_rows; ++i) add(chain.victim_payments[i]);
 }
 
 void FraudPlanner::PlanHop(ChainId id, const Chain& chain, uint32_t hop) {

@@ -46,12 +46,21 @@ struct ChainLink {
   RingPattern pattern = RingPattern::kMuleChain;
 };
 
+// What a mule of the block receives from a customer of another block.
+struct Arrival {
+  int64_t time = 0;
+  int64_t amount = 0;
+  uint64_t payer = 0;     // customer number
+  uint64_t ring = 0;      // see ChainLink
+  uint32_t customer = 0;  // index in the block
+};
+
 class FraudPlanner {
  public:
   FraudPlanner(const World& world, const Chains& chains, uint64_t block);
 
-  // Returns the plans in time order.
-  std::vector<FraudPlan> Plan();
+  // Returns the plans in time order. Sets `arrivals`, in time order, too, unless it is null.
+  std::vector<FraudPlan> Plan(std::vector<Arrival>* arrivals = nullptr);
   // `plan` must be certain.
   const ChainLink& LinkOf(const FraudPlan& plan) const { return links_[plan.link]; }
 
@@ -83,8 +92,10 @@ class FraudPlanner {
   using Holdings = std::map<uint32_t, Holding>;  // by local customer number
 
   void PlanOwnChains();
-  void PlanLandingHops();
+  void PlanLandingHops(std::vector<Arrival>* arrivals);
   void PlanHop(ChainId id, const Chain& chain, uint32_t hop);
+  void AddArrivals(uint64_t ring, const Chain& chain, uint32_t hop,
+                   std::vector<Arrival>& arrivals) const;
   void PlanScenarios();
   // Plans an episode of at most `rows` rows, and returns how many.
   uint64_t PlanEpisode(uint8_t scenario, uint64_t rows, uint64_t number);

@@ -80,6 +80,7 @@ Identity::Identity(const World& world)
       devices({"DEV_"}, world.keys().Of(Purpose::kDeviceIds, 0)),
       merchants({"MERCH_"}, world.keys().Of(Purpose::kMerchantIds, 0)),
       rings({"RING_"}, world.keys().Of(Purpose::kRingIds, 0)),
+      entries({"ENT_"}, world.keys().Of(Purpose::kEntries, 0)),
       settlements({"STL_"}, world.keys().Of(Purpose::kTransactionIds, 0)),
       alerts({"ALERT_"}, world.keys().Of(Purpose::kTransactionIds, 0)),
       disputes({"DISP_"}, world.keys().Of(Purpose::kTransactionIds, 0)),

@@ -51,6 +51,7 @@ class Identity {
   const IdGenerator<4, 15> devices;
   const IdGenerator<6, 8> merchants;
   const IdGenerator<5, 15> rings;
+  const IdGenerator<4, 15> entries;
   const RowIdGenerator<4, 15> settlements;
   const RowIdGenerator<6, 15> alerts;
   const RowIdGenerator<5, 15> disputes;

@@ -44,6 +44,7 @@ TEST(Keys, AreBijectionsOfTexts) {
     EXPECT_GT(values.size(), 10u) << name;
   }
   EXPECT_EQ(names, (std::set<std::string>{
+                       "entries.account_id", "entries.counterparty_account", "entries.customer_id",
                        "rides.device_id", "rides.passenger_id", "transactions.card_number_hash",
                        "transactions.counterparty_account", "transactions.customer_id",
                        "transactions.device_id", "transactions.fraud_type",

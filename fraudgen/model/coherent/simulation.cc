@@ -22,6 +22,7 @@ Simulation::Simulation(const World& world, const Chains& chains, uint64_t block,
       labels_(world),
       slices_(SlicesOf(world)),
       changes_(world, tables.identity()),
+      statements_(world, block, tables),
       next_row_(world.FirstRow(block)) {}
 
 void Simulation::MakeCustomers() {
@@ -85,7 +86,9 @@ Status Simulation::PutRings() {
 
 Status Simulation::Run() {
   MakeCustomers();
-  plans_ = planner_.Plan();
+  std::vector<Arrival> arrivals;
+  plans_ = planner_.Plan(statements_.wanted() ? &arrivals : nullptr);
+  statements_.SetFrauds(planner_, plans_, std::move(arrivals));
   Status status = PutCustomers();
   if (!status || !tables_->WantsRows()) return status ? tables_->Flush() : status;
   status = PutRings();
@@ -94,6 +97,7 @@ Status Simulation::Run() {
   for (const Slice& slice : slices_) {
     if (status && slice.begin() < world_->written_end()) status = RunSlice(slice);
   }
+  if (status) status = EndStatements();
   return status ? tables_->Flush() : status;
 }
 
@@ -173,7 +177,7 @@ void Simulation::PlanSlice(const Slice& slice) {
   uint64_t done = HonestRows(weight_before_);
   for (uint32_t i = 0; i < customers_.size(); ++i) {
     CustomerState& customer = customers_[i];
-    customer.Begin(slice.begin());
+    statements_.Advance(customer, slice.begin());
     weight_before_ += Activity(customer.person, slice);
     // Cumulative rounding makes the counts add up.
     const uint64_t until = HonestRows(weight_before_);
@@ -226,6 +230,7 @@ int64_t Simulation::TimeOf(CustomerState& customer, const Slice& slice, const Pa
 Status Simulation::RunSlice(const Slice& slice) {
   month_begin_ = slice.begin();
   PlanSlice(slice);
+  RETURN_IF_ERROR(statements_.BeginMonth(customers_, slice));
   for (std::size_t i = 0; i < std::min(kPrefetchDistance, order_.size()); ++i)
     upcoming_[i] = order_.At(i);
   for (std::size_t i = 0; i < order_.size(); ++i) {
@@ -235,6 +240,12 @@ Status Simulation::RunSlice(const Slice& slice) {
                                 : MakeHonest(order_.TimeAt(i), event));
   }
   return changes_.Put(*tables_);
+}
+
+Status Simulation::EndStatements() {
+  if (!statements_.wanted()) return {};
+  for (CustomerState& customer : customers_) statements_.Advance(customer, world_->written_end());
+  return statements_.End(world_->written_end());
 }
 
 // The customers' states exceed the cache, so those of later rows are prefetched: first the objects,
@@ -283,7 +294,8 @@ Row& Simulation::NewRow(const CustomerState& customer, int64_t time) {
 
 Status Simulation::MakeHonest(int64_t time, const Event& event) {
   CustomerState& customer = customers_[event.customer];
-  customer.Begin(time);
+  statements_.Advance(customer, time);
+  statements_.Align(customer, time);
   Row& row = NewRow(customer, time);
   honest_.Pay(customer, event.index, row);
   // Receivers must have an open account.
@@ -313,7 +325,11 @@ int64_t Simulation::AddedAt(const Scenario& scenario, const CustomerState& custo
 
 Status Simulation::MakeFraud(const FraudPlan& plan) {
   CustomerState& customer = customers_[plan.customer];
-  customer.Begin(plan.time);
+  if (plan.IsCertain() && planner_.LinkOf(plan).credit > 0) {
+    statements_.Release(customer, planner_.LinkOf(plan).ring, plan.time);
+  }
+  statements_.Advance(customer, plan.time);
+  const int64_t before = customer.balance;
   if (plan.IsCertain()) {
     customer.balance += planner_.LinkOf(plan).credit;
     // Victims of a chain draw on their savings, of which they move round sums.
@@ -321,6 +337,7 @@ Status Simulation::MakeFraud(const FraudPlan& plan) {
     const int64_t missing = std::max<int64_t>(0, plan.amount - customer.balance);
     customer.balance += (missing + kSavings - 1) / kSavings * kSavings;
   }
+  statements_.Align(customer, plan.time, customer.balance - before);
   Row& row = NewRow(customer, plan.time);
   fraud_.Pay(customer, plan, block_, row);
   const DeviceNumber device = row.device;
@@ -336,6 +353,7 @@ Status Simulation::MakeFraud(const FraudPlan& plan) {
   if (plan.IsCertain() && labels_.KnowsReport(fraud_.ReportedAt(row))) {
     RETURN_IF_ERROR(PutRingRow(plan, row));
   }
+  ring_ = plan.IsCertain() ? planner_.LinkOf(plan).ring : 0;
   const Status finished = Finish(customer, plan.IsCertain(), draws, row);
   if (added && reported_at_ != kNever && plan.role == FraudRole::kTakeover) {
     Draws removal(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kDevice));
@@ -360,27 +378,32 @@ Status Simulation::Finish(CustomerState& customer, bool certain, Draws& draws, R
 }
 
 // Within the block money arrives immediately, or when a pending payment settles. The money of a
-// chain is credited with the next hop.
+// chain is booked with the next hop.
 Status Simulation::Settle(CustomerState& customer, bool certain, Draws& draws, const Row& row) {
   if (!IsPaid(row)) return {};
   const bool inside = ReceiverInBlock(row);
   const bool pending = row.status == PaymentStatus::kPending;
-  if (inside && !pending && !row.is_fraud) {
+  if (inside && !pending) {
     CustomerState& receiver = customers_[row.receiver - first_customer_];
-    receiver.balance += row.amount;
-    receiver.debt = {.time = row.time, .to = row.customer, .amount = row.amount};
+    if (row.is_fraud) {
+      statements_.ReceiveStolen(receiver, row, ring_);
+    } else {
+      statements_.Receive(receiver, row);
+      receiver.balance += row.amount;
+      receiver.debt = {.time = row.time, .to = row.customer, .amount = row.amount};
+    }
   }
   const bool card = row.kind == Kind::kCreditCard;
   if (IsDisputed(row)) {
-    const Decision decision = DecisionOf(*world_, row);
-    if (decision.refunded > 0) customer.ExpectCredit(decision.decided_at, decision.refunded, card);
+    const Movement refund = RefundOf(row, DecisionOf(*world_, row));
+    if (refund.amount > 0) customer.ExpectCredit(refund, card);
   }
   if (certain) return {};
   const auto settlement = SettlementOf(world_->parameters().outcomes, row, inside, draws);
   if (!settlement) return {};
-  if (settlement->returned > 0) customer.ExpectCredit(settlement->time, settlement->returned, card);
+  if (settlement->returned > 0) customer.ExpectCredit(ReturnOf(*settlement), card);
   if (inside && !row.is_fraud) {
-    customers_[row.receiver - first_customer_].ExpectCredit(settlement->time, row.amount, false);
+    customers_[row.receiver - first_customer_].ExpectCredit(ArrivalOf(*settlement), false);
   }
   return labels_.Knows(settlement->time) ? tables_->Put(*settlement) : Status();
 }

@@ -13,6 +13,7 @@
 #include "fraudgen/model/coherent/frauds.h"
 #include "fraudgen/model/coherent/honest.h"
 #include "fraudgen/model/coherent/labels.h"
+#include "fraudgen/model/coherent/statements.h"
 #include "fraudgen/model/coherent/tables.h"
 
 namespace reveza::fraudgen::coherent {
@@ -45,6 +46,7 @@ class Simulation {
   int64_t TimeOf(CustomerState& customer, const Slice& slice, const PaymentTimes& times,
                  uint32_t index) const;
   Status RunSlice(const Slice& slice);
+  Status EndStatements();
   // Returns the event at `place`; must be called for consecutive places.
   Event Next(std::size_t place);
   Status MakeHonest(int64_t time, const Event& event);
@@ -79,6 +81,7 @@ class Simulation {
   EventOrder order_;
   std::array<Event, 16> upcoming_;  // ring buffer of the next kPrefetchDistance events
   ChangeLog changes_;
+  Statements statements_;
   std::vector<uint32_t> by_device_;  // plans with a device, by customer, device and time
   std::vector<uint64_t> weights_;    // of all customers, by month
   uint64_t weight_ = 0;              // total
@@ -86,6 +89,7 @@ class Simulation {
   std::size_t next_plan_ = 0;
   uint64_t next_row_;
   int64_t reported_at_ = kNever;  // of the last row
+  uint64_t ring_ = 0;             // of the last fraud, if its money moves on
   int64_t month_begin_ = 0;
 };
 

@@ -47,6 +47,21 @@ struct RingRow {
   RingRole role = RingRole::kVictim;
 };
 
+// Returns whether an entry is money from another account.
+constexpr bool IsReceived(EntryKind kind) {
+  return kind == EntryKind::kPixReceived || kind == EntryKind::kTedReceived;
+}
+// A row of `entries`.
+struct EntryRow {
+  uint64_t number = 0;  // determines the identifier
+  uint64_t customer = 0;
+  int64_t time = 0;
+  int64_t amount = 0;
+  int64_t balance = 0;
+  uint64_t reference = 0;  // the payer's account, or the number of a payment
+  EntryKind kind = EntryKind::kSalary;
+};
+
 struct AccountRow {
   Person person;
   int64_t opening_balance = 0;
@@ -66,6 +81,7 @@ Fill<AccountRow> FillAccounts;
 Fill<DeviceUseRow> FillDevices;
 Fill<ChangeRow> FillChanges;
 Fill<RingRow> FillRings;
+Fill<EntryRow> FillEntries;
 Fill<Driver> FillDrivers;
 Fill<Ride> FillRides;
 Fill<Ride> FillRideAlerts;
@@ -149,7 +165,8 @@ class TableBatches {
   BatchSink* sink_;
   std::vector<const Table*> wanted_;
   std::tuple<Pending<AccountRow>, Pending<DeviceUseRow>, Pending<Row>, Pending<SettlementRow>,
-             Pending<ChangeRow>, Pending<RingRow>, Pending<Driver>, Pending<Ride>>
+             Pending<ChangeRow>, Pending<RingRow>, Pending<EntryRow>, Pending<Driver>,
+             Pending<Ride>>
       pending_;
 };
 

@@ -137,6 +137,13 @@ bool BalanceHolds(Fields fields, std::size_t row) {
          fields[1].Number(row) > fields[0].Number(row);
 }
 
+bool MovementFits(Fields fields, std::size_t row) {
+  const bool leaves = fields[0].Is(row, "SAVINGS_DEPOSIT") || fields[0].Is(row, "CARD_BILL") ||
+                      fields[0].Is(row, "ACCOUNT_CLOSED");
+  const int64_t amount = fields[1].Number(row);
+  return amount != 0 && leaves == (amount < 0) && fields[2].Number(row) >= 0;
+}
+
 bool ReportedLater(Fields fields, std::size_t row) {
   return !fields[1].Has(row) || fields[1].Number(row) > fields[0].Number(row);
 }
@@ -352,6 +359,16 @@ std::unique_ptr<TableCheck> CheckCoherentRules() {
        {{"hop, payment and time are set where money moves on only",
          {"pattern", "hop", "transaction_id", "at"},
          SetFor({"MULE_CHAIN", "FAN_IN", "FAN_OUT", "SCATTER_GATHER", "CYCLE", "SPLIT_MERGE"})}}},
+      {"entries",
+       {{"transaction_id is set for what comes back only",
+         {"kind", "transaction_id"},
+         SetFor({"PAYMENT_RETURNED", "PAYMENT_REVERSED", "DISPUTE_REFUND"})},
+        {"counterparty columns are set for what is received only",
+         {"kind", "counterparty_account", "counterparty_bank"},
+         SetFor({"PIX_RECEIVED", "TED_RECEIVED"})},
+        {"balances fall for what leaves the account only, and are not negative",
+         {"kind", "amount", "balance_after"},
+         MovementFits}}},
       {"drivers",
        {{"CPFs match the state's region", {"cpf", "operating_state"}, IsCpfOfState},
         {"e-mail addresses use example domains", {"email"}, IsExampleAddress}}},

@@ -112,11 +112,14 @@ class PaymentTimeline final : public TableCheck {
       CheckHistory(payment, account->second);
       CheckMoney(payment, account->second);
       CheckReceiver(payment);
-      AddCredits(payment, account->second);
+      references_.settlements.Match(payment);
     }
   }
 
   void EndBlock() override {
+    for (auto& [customer, account] : state_.accounts) {
+      while (!account.entries.empty()) PostEntry(account, entries_);
+    }
     cards_.clear();
     paid_.clear();
     last_time_ = INT64_MIN;
@@ -125,7 +128,7 @@ class PaymentTimeline final : public TableCheck {
   void Report(Tallies& tallies) const override {
     for (const Tally* tally : {&order_, &opened_, &receiver_opened_, &device_, &minutes_,
                                &distance_, &count_, &accumulated_, &unusual_, &beneficiary_,
-                               &balance_, &night_, &card_, &closed_, &removed_}) {
+                               &balance_, &entries_, &night_, &card_, &closed_, &removed_}) {
       tallies.push_back(*tally);
     }
   }
@@ -198,8 +201,9 @@ class PaymentTimeline final : public TableCheck {
 
     constexpr uint32_t kRowsUntilUsual = 30;
     constexpr uint32_t kRare = 50;
-    auto& in_this_hour =
-        account.hours[static_cast<std::size_t>(time % kDay / kMicrosecondsPerHour)];
+    // Of a damaged row, the time may be before 1970.
+    const int64_t hour = (time % kDay + kDay) % kDay / kMicrosecondsPerHour;
+    auto& in_this_hour = account.hours[static_cast<std::size_t>(hour)];
     const bool unusual = account.rows >= kRowsUntilUsual && in_this_hour * kRare < account.rows;
     payment.Check(unusual_, columns.unusual.Flag(row) == unusual, unusual);
     ++in_this_hour;
@@ -232,31 +236,18 @@ class PaymentTimeline final : public TableCheck {
     account.longitude = longitude;
   }
 
-  // Salaries and bills are not rows. They are booked by five in the morning, so balances later on
-  // the same day must add up. Fraud may bring money from outside the block.
+  // Entries and payments in order of time: each has the balance before it, plus what it adds.
   void CheckMoney(const Payment& payment, TimelineState::Account& account) {
-    constexpr int64_t kAfterSalary = 5 * kMicrosecondsPerHour;
     const int64_t time = payment.time;
     const int64_t balance = payment.columns.balance.Number(payment.row);
-    std::erase_if(account.pending, [&](const TimelineState::Amount& credit) {
-      if (credit.time > time) return false;
-      account.credited += credit.amount;
-      return true;
-    });
-    const bool same_day = account.has_row && account.last_time / kDay == time / kDay &&
-                          account.last_time % kDay >= kAfterSalary;
-    if (same_day && !payment.is_fraud) {
-      const int64_t spent = payment.paid() && !payment.by_credit_card ? payment.amount : 0;
-      const int64_t expected = account.balance + account.credited - spent;
-      balance_.Check(balance == expected, payment.position, payment.row, [&] {
-        return fmt::format("{}, should be {:.2f}", payment.columns.id.Text(payment.row),
-                           static_cast<double>(expected) / 100);
-      });
-    }
+    while (!account.entries.empty() && account.entries.front().time <= time)
+      PostEntry(account, entries_);
+    const int64_t spent = payment.paid() && !payment.by_credit_card ? payment.amount : 0;
+    const int64_t expected = account.balance - spent;
+    payment.Check(balance_, balance == expected, static_cast<double>(expected) / 100);
     account.has_row = true;
     account.last_time = time;
     account.balance = balance;
-    account.credited = 0;
     if (!payment.paid() || !payment.columns.type.Is(payment.row, "PIX") || !IsNight(time)) return;
     // A night counts as the day on which it began.
     const int64_t night = (time - 6 * kMicrosecondsPerHour) / kDay;
@@ -279,28 +270,17 @@ class PaymentTimeline final : public TableCheck {
     if (owner == state_.owners.end()) return;
     TimelineState::Account& account = state_.accounts.at(owner->second);
     payment.Check(receiver_opened_, payment.time >= account.opened_at);
-    // Fraud is credited with the next hop, pending payments when they settle.
-    if (payment.approved && !payment.is_fraud) account.credited += payment.amount;
   }
 
-  // Schedules the refund of a payment, and what its settlement pays to either side.
-  void AddCredits(const Payment& payment, TimelineState::Account& account) {
-    const auto refund = state_.refunds.find(payment.id);
-    if (refund != state_.refunds.end() && !payment.by_credit_card) {
-      account.pending.push_back(refund->second);
-    }
-    const auto* settlement = references_.settlements.Match(payment);
-    if (settlement == nullptr) return;
-    if (!payment.by_credit_card) {
-      account.pending.push_back({settlement->time, settlement->returned});
-    }
-    if (!payment.pending || !settlement->settled || !payment.Has(payment.columns.receiver) ||
-        payment.is_fraud) {
-      return;
-    }
-    const auto owner = state_.owners.find(payment.receiver());
-    if (owner == state_.owners.end()) return;
-    state_.accounts.at(owner->second).pending.push_back({settlement->time, settlement->amount});
+  static void PostEntry(TimelineState::Account& account, Tally& tally) {
+    const TimelineState::Entry& entry = account.entries.front();
+    const int64_t expected = account.balance + entry.amount;
+    tally.Check(entry.balance == expected, entry.position, entry.row, [&] {
+      return fmt::format("{:.2f}, should be {:.2f}", static_cast<double>(entry.balance) / 100,
+                         static_cast<double>(expected) / 100);
+    });
+    account.balance = entry.balance;
+    account.entries.pop_front();
   }
 
   TimelineState& state_;
@@ -319,7 +299,8 @@ class PaymentTimeline final : public TableCheck {
   Tally accumulated_{"timeline: accumulated_amount_24h is correct"};
   Tally unusual_{"timeline: unusual_time is correct"};
   Tally beneficiary_{"timeline: new_beneficiary was not paid before"};
-  Tally balance_{"timeline: balance_after follows from the previous row"};
+  Tally balance_{"timeline: balance_after follows from the previous row or entry"};
+  Tally entries_{"timeline: balance_after of an entry follows from the previous row or entry"};
   Tally night_{"timeline: PIX at night stay within the limit"};
   Tally card_{"timeline: a card belongs to one customer"};
   Tally closed_{"timeline: no payments after the account was closed"};

@@ -29,7 +29,8 @@ class TimelineCheck final : public TableCheck {
     if (table == "settlements") references_.settlements.Add(batch);
     if (table == "alerts") references_.alerts.Add(batch);
     if (table == "rings") references_.rings.Add(batch);
-    if (table == "disputes") AddDisputes(batch);
+    if (table == "disputes") references_.disputes.Add(batch);
+    if (table == "entries") AddEntries(batch, position);
     payments_->Add(batch, position);
     rides_->Add(batch, position);
   }
@@ -42,13 +43,13 @@ class TimelineCheck final : public TableCheck {
       check->EndBlock();
     }
     attributes_.clear();
-    last_change_ = INT64_MIN;
+    last_change_ = last_entry_ = INT64_MIN;
     state_ = {};
   }
 
   void Report(Tallies& tallies) const override {
     payments_->Report(tallies);
-    for (const Tally* tally : {&devices_, &values_, &changes_}) {
+    for (const Tally* tally : {&devices_, &values_, &changes_, &entries_}) {
       tallies.push_back(*tally);
     }
     tallies.push_back(references_.settlements.tally());
@@ -152,14 +153,20 @@ class TimelineCheck final : public TableCheck {
     if (!removed) SetValue(customer, change, after);
   }
 
-  // Disputes may refund payments.
-  void AddDisputes(const Batch& batch) {
-    references_.disputes.Add(batch);
-    const auto [id, time, returned] =
-        NamedFields(batch, "transaction_id", "decided_at", "refunded_amount");
+  // In order of time. What they do to balances is checked between the payments.
+  void AddEntries(const Batch& batch, const Position& position) {
+    const auto [account, time, amount, balance] =
+        NamedFields(batch, "account_id", "posted_at", "amount", "balance_after");
     for (std::size_t row = 0; row < batch.rows(); ++row) {
-      if (!AllHave(row, id, time, returned)) continue;
-      state_.refunds[NumberOf(id.Text(row))] = {time.Number(row), returned.Number(row)};
+      if (!AllHave(row, account, time, amount, balance)) continue;
+      const int64_t when = time.Number(row);
+      entries_.Check(when >= last_entry_, position, row,
+                     [&] { return std::string(account.Text(row)); });
+      last_entry_ = when;
+      const auto owner = state_.owners.find(NumberOf(account.Text(row)));
+      if (owner == state_.owners.end()) continue;  // KeyCheck reports it
+      state_.accounts[owner->second].entries.push_back(
+          {when, amount.Number(row), balance.Number(row), position, row});
     }
   }
 
@@ -169,9 +176,11 @@ class TimelineCheck final : public TableCheck {
   std::unique_ptr<TableCheck> rides_ = CheckRides(state_);
   std::unordered_map<uint64_t, uint64_t> attributes_;  // hash, by device
   int64_t last_change_ = INT64_MIN;
+  int64_t last_entry_ = INT64_MIN;
   Tally devices_{"devices: attributes are the same for all customers of a device"};
   Tally values_{"changes: old_value is the value before the change"};
   Tally changes_{"changes: in order of time, and their devices exist"};
+  Tally entries_{"entries: rows of a block are in order of time"};
 };
 
 }  // namespace
@@ -227,15 +236,13 @@ void ReferenceCheck::EndBlock() {
 }
 
 void SettlementCheck::Add(const Batch& batch) {
-  const auto [id, customer, outcome, time, amount, returned] = NamedFields(
-      batch, "transaction_id", "customer_id", "outcome", "settled_at", "amount", "returned_amount");
+  const auto [id, customer, outcome, time, amount] =
+      NamedFields(batch, "transaction_id", "customer_id", "outcome", "settled_at", "amount");
   for (std::size_t row = 0; row < batch.rows(); ++row) {
-    if (!AllHave(row, id, customer, outcome, time, amount, returned)) continue;
+    if (!AllHave(row, id, customer, outcome, time, amount)) continue;
     settlements_[NumberOf(id.Text(row))] = {.customer = NumberOf(customer.Text(row)),
                                             .time = time.Number(row),
                                             .amount = amount.Number(row),
-                                            .returned = returned.Number(row),
-                                            .settled = outcome.Is(row, "SETTLED"),
                                             .reversed = outcome.Is(row, "REVERSED")};
   }
 }

@@ -20,6 +20,14 @@ struct TimelineState {
     int64_t time;
     int64_t amount;
   };
+  // A row of `entries`.
+  struct Entry {
+    int64_t time;
+    int64_t amount;
+    int64_t balance;
+    Position position;
+    std::size_t row;
+  };
   struct Account {
     int64_t opened_at = 0;
     int64_t night_limit = 0;
@@ -28,15 +36,14 @@ struct TimelineState {
     int64_t last_time = 0;
     int64_t latitude = 0;  // of the last row with a location
     int64_t longitude = 0;
-    int64_t balance = 0;   // after the last row
-    int64_t credited = 0;  // since the last row, by other customers of the block
-    int64_t night = 0;     // the last night with a PIX, and its sum
+    int64_t balance = 0;  // after the last row or entry
+    int64_t night = 0;    // the last night with a PIX, and its sum
     int64_t night_amount = 0;
     int64_t recent_amount = 0;
     uint32_t rows = 0;
     std::array<uint32_t, 24> hours{};
-    std::deque<Amount> recent;    // rows of the last 24 hours
-    std::vector<Amount> pending;  // future credits: refunds and settlements
+    std::deque<Amount> recent;  // rows of the last 24 hours
+    std::deque<Entry> entries;  // after the last row
   };
 
   std::unordered_map<uint64_t, Account> accounts;    // by customer
@@ -45,7 +52,6 @@ struct TimelineState {
   std::unordered_map<uint64_t, int64_t> removals;    // by device and customer
   std::unordered_map<uint64_t, int64_t> closings;    // by customer
   std::unordered_map<uint64_t, uint64_t> values;     // hash of the value, by customer and change
-  std::unordered_map<uint64_t, Amount> refunds;      // by transaction
 };
 
 inline uint64_t PairOf(uint64_t one, uint64_t other) { return Mix(Mix(one) + other); }
@@ -103,20 +109,17 @@ class SettlementCheck {
     uint64_t customer = 0;
     int64_t time = 0;
     int64_t amount = 0;
-    int64_t returned = 0;
-    bool settled = false;
     bool reversed = false;
     bool found = false;
   };
 
   void Add(const Batch& batch);
-  // Compares a row of transactions with its settlement. Returns the settlement; null if there is
-  // none.
+  // Compares a row of transactions with its settlement, if there is one.
   template <typename Payment>
-  const Settlement* Match(const Payment& payment) {
+  void Match(const Payment& payment) {
     const auto found = settlements_.find(payment.id);
     Settlement* settlement = found == settlements_.end() ? nullptr : &found->second;
-    if (settlement == nullptr && !payment.pending) return nullptr;
+    if (settlement == nullptr && !payment.pending) return;
     const bool right_kind =
         settlement != nullptr &&
         (payment.pending ? !settlement->reversed : settlement->reversed && payment.approved);
@@ -125,7 +128,6 @@ class SettlementCheck {
                  payment.position, payment.row,
                  [&] { return fmt::format("TXN_{:015}", payment.id); });
     if (settlement != nullptr) settlement->found = true;
-    return settlement;
   }
   void EndBlock();
   const Tally& tally() const { return match_; }
