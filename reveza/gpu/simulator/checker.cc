@@ -59,6 +59,7 @@ void Checker::OnRestart() {
   pending_.clear();
   claims_.clear();
   excess_.clear();
+  later_.clear();
   in_turn_.clear();
 }
 
@@ -72,7 +73,7 @@ void Checker::CheckEvent(const Scheduler& scheduler, EventKind kind, scheduler::
   CheckBudget(scheduler, kind, given, now);
   CheckGates(scheduler, now);
   CheckOrders(scheduler, decisions, now);
-  CheckPolicies(scheduler, kind, decisions, now);
+  CheckPolicies(scheduler, kind, client, decisions, now);
   CheckPauses(scheduler, decisions, now);
   CheckTurns(scheduler, kind, client, decisions, now);
   if (!restarted_ && scheduler.HostReserved() > config_.host_budget) {
@@ -198,6 +199,7 @@ void Checker::CheckOrders(const Scheduler& scheduler, const std::vector<Decision
 // No gate of a paused job opens. No eviction leaves less than the request. What a job has grows
 // beyond its limit only by a context that is larger than estimated.
 void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
+                            scheduler::ClientId client_of_event,
                             const std::vector<Decision>& decisions, Time now) {
   std::map<scheduler::JobId, JobView> jobs;
   for (const JobView& job : scheduler.Jobs()) jobs[job.id] = job;
@@ -219,10 +221,15 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
   }
   for (auto& [key, excess] : excess_) excess = std::min(excess, contexts[key]);
   const bool may_grow = kind == EventKind::kContextCreated || kind == EventKind::kResumed;
+  const auto later = later_.find(client_of_event);
   for (const auto& [key, claim] : claims) {
     const Bytes before = claims_[key];
     if (kind == EventKind::kContextCreated && claim > before) excess_[key] += claim - before;
-    const Bytes limit = jobs.at(key.first).policy.limit;
+    Bytes limit = jobs.at(key.first).policy.limit;
+    // A client may allocate what it was permitted to before the limit was lowered.
+    if (kind == EventKind::kAllocated && later != later_.end()) {
+      limit = std::max(limit, later->second);
+    }
     // What was permitted before a context turned out larger than estimated may still come.
     if (claim > before && !may_grow && claim - std::min(claim, excess_[key]) > limit) {
       Fail("job grows beyond its limit", now);
@@ -257,8 +264,10 @@ void Checker::CheckPolicies(const Scheduler& scheduler, EventKind kind,
       }
     } else if (const auto* growth = std::get_if<scheduler::AnswerGrowth>(&decision)) {
       const ClientView* client = Find(clients, growth->client);
-      if (client == nullptr || growth->answer != scheduler::Growth::kRefused) continue;
+      if (client == nullptr) continue;
       const JobView& job = jobs.at(client->job);
+      if (growth->answer == scheduler::Growth::kLater) later_[client->id] = job.policy.limit;
+      if (growth->answer != scheduler::Growth::kRefused) continue;
       counters_.limits += job.policy.limit != scheduler::Policy{}.limit ? 1 : 0;
       counters_.quotas += job.quota.limit != scheduler::Quota{}.limit ? 1 : 0;
     }

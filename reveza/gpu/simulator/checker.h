@@ -94,6 +94,7 @@ class Checker {
   void CheckQuotas(const std::map<scheduler::JobId, scheduler::JobView>& jobs, const Claims& claims,
                    bool may_grow, scheduler::Time now);
   void CheckPolicies(const scheduler::Scheduler& scheduler, EventKind kind,
+                     scheduler::ClientId client_of_event,
                      const std::vector<scheduler::Decision>& decisions, scheduler::Time now);
   void CheckPauses(const scheduler::Scheduler& scheduler,
                    const std::vector<scheduler::Decision>& decisions, scheduler::Time now);
@@ -117,8 +118,9 @@ class Checker {
   std::map<scheduler::ClientId, int> pending_;  // growths and contexts in progress
   std::set<scheduler::GpuId> over_budget_;
   Claims claims_;
-  Claims excess_;                       // of contexts beyond their estimates
-  std::set<scheduler::JobId> in_turn_;  // after the last event; also those that enter
+  Claims excess_;                               // of contexts beyond their estimates
+  std::map<scheduler::ClientId, Bytes> later_;  // the limit when a growth was last answered kLater
+  std::set<scheduler::JobId> in_turn_;          // after the last event; also those that enter
   std::set<std::uint32_t> serials_;
   std::set<std::uint32_t> admissions_;  // their serials
   Counters counters_;

@@ -165,6 +165,14 @@ TEST(EveryWorld, RareDeadlocksAreBroken) {
   }
 }
 
+// A limit is lowered between the permission to allocate behind a closed gate and the allocation.
+TEST(EveryWorld, PermissionsOutliveLoweredLimits) {
+  for (const std::uint64_t seed : {143839, 145207}) {
+    const Outcome outcome = RunScenario(RandomScenario(seed, Flavour::kEverything));
+    EXPECT_TRUE(outcome.all_finished) << seed << ": " << outcome.failure << "\n" << outcome.state;
+  }
+}
+
 // With too little host memory to swap all jobs some wait, but none is refused and all finish.
 TEST(EveryWorld, ScarceHostMemoryDelaysButNeverFailsJobs) {
   const Total total = RunAll(Flavour::kScarceHost, 400);
