@@ -53,9 +53,8 @@ nlohmann::ordered_json JsonOf(const check::FileDifferences& file) {
 void PrintJson(const CheckResult& result) {
   nlohmann::ordered_json checks = nlohmann::ordered_json::array();
   for (const Outcome& outcome : result.outcomes) {
-    checks.push_back({{"verdict", NameOf(outcome.verdict)},
-                      {"name", outcome.name},
-                      {"detail", outcome.detail}});
+    checks.push_back(
+        {{"verdict", NameOf(outcome.verdict)}, {"name", outcome.name}, {"detail", outcome.detail}});
   }
   nlohmann::ordered_json files = nlohmann::ordered_json::array();
   for (const check::FileDifferences& file : result.files) files.push_back(JsonOf(file));
