@@ -57,7 +57,7 @@ endif()
 
 install(FILES include/reveza.h include/reveza_step.h DESTINATION include COMPONENT reveza)
 install(DIRECTORY python/reveza python/snakemake_executor_plugin_reveza DESTINATION lib/reveza/python
-  FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
+  FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 set(REVEZA_PYTHON_INFO ${PROJECT_BINARY_DIR}/reveza-${PROJECT_VERSION}.dist-info)
 file(WRITE ${REVEZA_PYTHON_INFO}/METADATA
   "Metadata-Version: 2.1\nName: reveza\nVersion: ${PROJECT_VERSION}\n")
@@ -69,7 +69,8 @@ foreach(package IN ITEMS phi fraudgen)
     continue()
   endif()
   install(DIRECTORY python/${package} DESTINATION lib/reveza/python
-    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "*.toml")
+    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "*.toml"
+    PATTERN "__pycache__" EXCLUDE)
   foreach(tag IN LISTS REVEZA_PYTHON_TAGS)
     set_target_properties(${package}_python_${tag} PROPERTIES
       INSTALL_RPATH "$ORIGIN/../../../reveza/arrow")
