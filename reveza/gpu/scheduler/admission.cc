@@ -123,7 +123,10 @@ void FinishContext(Ledger& ledger, ClientId client, GpuId gpu, Bytes overhead) {
   if (holding == nullptr || !holding->creating_context) return;
   Gpu& card = ledger.gpus.at(gpu);
   if (card.context_creator == client) card.context_creator.reset();
+  const Bytes expected = ledger.ContextEstimate(card);
   card.largest_context = std::max(card.largest_context, overhead);
+  // One was approved for less, while this one took longer than the timeout.
+  if (ledger.ContextEstimate(card) > expected) card.approved_context.reset();
   holding->credit -= std::min(holding->credit, holding->context_credit);
   holding->context_credit = 0;
   holding->creating_context = false;

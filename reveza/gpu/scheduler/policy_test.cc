@@ -302,6 +302,31 @@ TEST(Limit, LessThanAnApprovedContextRefusesIt) {
   EXPECT_EQ(script.All<RefuseContext>()[0].client, 3u);
 }
 
+// It waits for evictions when a slow context proves larger than all before: what is expected of the
+// next one rises with it.
+TEST(Limit, HoldsForAnApprovedContextOfWhichMoreIsExpected) {
+  Script script;
+  script.AddClient(1, 8 * kGiB);
+  script.AddClient(2, 6 * kGiB + 512 * kMiB);
+  script.Want(1);
+  script.Want(2);
+  ASSERT_TRUE(script.Open(1) && script.Open(2));
+  script.Join(4, 4);
+  script.scheduler().ContextRequested(script.now(), 4, Script::kGpu);
+  script.DeliverDecisions();
+  ASSERT_EQ(script.All<AdmitContext>().back().client, 4u);
+  script.Join(3, 3);
+  script.SetPolicy(3, {.limit = 700 * kMiB});
+  script.hold_evictions = true;
+  script.scheduler().ContextRequested(script.now(), 3, Script::kGpu);
+  script.DeliverDecisions();
+  script.Wait(Script::DefaultConfig().context_timeout);
+  ASSERT_TRUE(script.IsEvicting(1) || script.IsEvicting(2)) << "approved, and waits for room";
+  script.FinishContext(4, 800 * kMiB);
+  ASSERT_EQ(script.All<RefuseContext>().size(), 1u);
+  EXPECT_EQ(script.All<RefuseContext>()[0].client, 3u);
+}
+
 TEST(Limit, AllContextsBeyondItAreRefusedAtOnce) {
   Script script;
   script.Join(1, 1);
