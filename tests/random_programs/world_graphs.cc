@@ -73,6 +73,14 @@ void World::EndCapture(int stream, int graph) {
     if (member.capture == stream) member.capture = -1;
   }
   if (result != CUDA_SUCCESS) return;
+  const auto exists = [this](const std::shared_ptr<Storage>& storage) {
+    return std::ranges::find(buffers_, storage, &Buffer::storage) != std::end(buffers_);
+  };
+  if (!std::ranges::all_of(storages, exists)) {
+    // The driver refuses to fill memory that was freed meanwhile, and crashes on copies of it.
+    Must(driver_.cuGraphDestroy(captured), "destroy");
+    return;
+  }
   DestroyGraph(graph);
   CUgraphExec executable = nullptr;
   Note(driver_.cuGraphInstantiateWithFlags(&executable, captured, 0));

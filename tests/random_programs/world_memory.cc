@@ -301,7 +301,8 @@ void World::BadCall(int which, int buffer) {
       Note(driver_.cuMemRelease(12345));
       break;
     case 5:
-      if (handle) Note(driver_.cuMemUnmap(address, storage->bytes + kGranule));
+      // Not more than what is mapped: a mapping that follows it would be unmapped, too.
+      Note(driver_.cuMemUnmap(kGranule, kGranule));
       break;
     case 6:
       if (handle) Note(driver_.cuMemAddressFree(address, storage->bytes));
