@@ -362,9 +362,8 @@ TEST(ConfigurationText, HasMeaningAndValidExampleOfEveryKey) {
   for (const auto& [info, parse, show] : AllSettings()) {
     EXPECT_TRUE(Contains(text, info.meaning));
     EXPECT_TRUE(Contains(text, std::string(info.key) + " = "));
-    const bool coherent_only =
-        info.key == "difficulty" || info.key == "sessions" || info.key == "graph" ||
-        info.key == "labels_as_of";
+    const bool coherent_only = info.key == "difficulty" || info.key == "sessions" ||
+                               info.key == "graph" || info.key == "labels_as_of";
     EXPECT_EQ(ErrorOf({{"model", coherent_only ? "coherent" : "classic"},
                        {std::string(info.key), std::string(info.example)},
                        {"format", "parquet"}}),
