@@ -323,7 +323,9 @@ TEST(Sessions, OfHonestCustomersHaveEveryEvent) {
 }
 
 // A golden hash: changing it changes the data of every seed.
-TEST(Sessions, KeepTheirGoldenRows) { EXPECT_EQ(HashOf(Rows()[kSessions], 0), 11430439122428122752u); }
+TEST(Sessions, KeepTheirGoldenRows) {
+  EXPECT_EQ(HashOf(Rows()[kSessions], 0), 11430439122428122752u);
+}
 
 }  // namespace sessions_test
 }  // namespace reveza::fraudgen::coherent
