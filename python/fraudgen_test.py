@@ -69,12 +69,12 @@ class Rows(unittest.TestCase):
 
     def test_settings(self):
         settings = {"rows": 1000, "fraud_rate": 0.05, "difficulty": "hard", "start_date": datetime.date(2024, 1, 1),
-                    "end_date": "2024-06-30", "identities": "safe", "customers": 300, "graph": True,
+                    "end_date": "2024-06-30", "identities": "safe", "customers": 300, "graph": True, "sessions": True,
                     "defects": ["late=0.1", "null"]}
         options = ("--rows", 1000, "--fraud-rate", 0.05, "--difficulty", "hard", "--start-date", "2024-01-01",
-                   "--end-date", "2024-06-30", "--identities", "safe", "--customers", 300, "--graph", "--defects",
-                   "late=0.1,null")
-        for table in ("transactions", "nodes"):
+                   "--end-date", "2024-06-30", "--identities", "safe", "--customers", 300, "--graph",
+                   "--sessions", "--defects", "late=0.1,null")
+        for table in ("transactions", "nodes", "sessions"):
             self.check_equal({**settings, "table": table}, *options, "--table", table)
 
     def test_labels_as_of_a_day(self):

@@ -79,6 +79,7 @@ TEST(Check, PassesInEveryFormat) {
 TEST(Check, PassesWithOtherTablesFoldersAndDefects) {
   const std::vector<Variant> variants = {
       {"graph", [](Settings& s) { s.graph = true; }},
+      {"sessions", [](Settings& s) { s.sessions = true; }},
       {"year, month", [](Settings& s) { s.partition = {"year", "month"}; }},
       {"type", [](Settings& s) { s.partition = {"type", "is_fraud"}; }},
       {"all", [](Settings& s) { s.type = DataType::kAll; }},
@@ -119,7 +120,7 @@ TEST(Check, FindsOneWrongValueInEveryColumnOfEveryFormat) {
           name,
           [&](Settings& settings) {
             settings.type = DataType::kAll;
-            settings.graph = name == "coherent";
+            settings.sessions = settings.graph = name == "coherent";
             change(settings);
           },
           [&](std::unique_ptr<Model> base) {
@@ -128,7 +129,7 @@ TEST(Check, FindsOneWrongValueInEveryColumnOfEveryFormat) {
       SwappedModel::Counts found;
       for (const FileDifferences& file : data.Check().files) found[file.table] += file.count;
       EXPECT_EQ(found, swaps) << name << " " << variant;
-      EXPECT_EQ(swaps.size(), name == "classic" ? 5u : 15u) << "tables";
+      EXPECT_EQ(swaps.size(), name == "classic" ? 5u : 16u) << "tables";
       EXPECT_GT(swaps["transactions"], 35u);
     }
   }

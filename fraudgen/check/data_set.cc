@@ -155,6 +155,7 @@ std::vector<const Table*> KnownTables(bool coherent, const Manifests& manifests)
     return std::ranges::any_of(manifests.files,
                                [&](const auto& file) { return file.second.table == table->name; });
   };
+  if (coherent && has(&coherent::kSessions)) known.push_back(&coherent::kSessions);
   if (coherent) std::ranges::copy_if(GraphTables(), std::back_inserter(known), has);
   if (has(&kDefects)) known.insert(known.begin(), &kDefects);
   return known;

@@ -72,6 +72,9 @@ constexpr auto kCoherentKeys = std::to_array<Key>({
     {"entries", "posted_at", "account_id", ""},
     {"entries", "account_id", "customer_id", "accounts"},
     {"entries", "transaction_id", "customer_id", "transactions"},
+    {"sessions", "session_id", "", "", "SESS_", 20},
+    {"sessions", "customer_id", "", "customers"},
+    {"sessions", "account_id", "customer_id", "accounts"},
     {"edges", "transaction_id", "", ""},
     {"drivers", "driver_id", "", "", "DRV_", 14},
     {"drivers", "cpf", "", ""},
@@ -137,6 +140,16 @@ constexpr auto kCoherent = std::to_array<Broken>({
     {"entries", "amount falls for what leaves the account only",
      "CASE WHEN t.kind IN ('SAVINGS_DEPOSIT', 'CARD_BILL', 'ACCOUNT_CLOSED') THEN 1 ELSE 0 END <> "
      "CASE WHEN t.amount < 0 THEN 1 ELSE 0 END"},
+    {"sessions", "failed_attempts is positive for failed log-ins",
+     "t.failed_attempts < 0 OR t.outcome = 'FAILED' AND t.failed_attempts = 0"},
+    {"sessions", "failed log-ins have no events",
+     "t.outcome = 'FAILED' AND (t.device_registered OR t.sim_changed OR t.password_reset OR "
+     "t.limit_requested OR t.pix_key_added OR t.remote_access)"},
+    {"sessions", "device_id and ip_address are null at branches only",
+     "CASE WHEN t.channel = 'BRANCH' THEN 1 ELSE 0 END <> CASE WHEN t.device_id IS NULL THEN 1 "
+     "ELSE "
+     "0 END OR CASE WHEN t.channel = 'BRANCH' THEN 1 ELSE 0 END <> CASE WHEN t.ip_address IS NULL "
+     "THEN 1 ELSE 0 END"},
     {"rides", "risk_score is 0 to 100", "t.risk_score < 0 OR t.risk_score > 100"},
 });
 
@@ -168,6 +181,10 @@ constexpr std::string_view kReceived =
 constexpr std::string_view kOtherEnd =
     "r WHERE r.payer = t.payer AND r.receiver = t.receiver AND r.amount = t.amount AND r.place = "
     "t.place";
+
+// Payments that need a log-in.
+constexpr std::string_view kByLogIn =
+    "transactions t WHERE (t.device_id IS NOT NULL OR t.channel = 'BRANCH')";
 
 // Returns the texts as a list in SQL.
 std::string ListOf(std::span<const std::string_view> texts) {
@@ -249,6 +266,29 @@ class Query {
                       kReceived, kPaid, kOtherEnd));
   }
 
+  // Adds the rules that relate log-ins to payments and devices.
+  void AddSessions() {
+    if (!Has("sessions")) return;
+    Count("sessions", "each payment by device or at a branch has one, of its customer and device",
+          fmt::format("{} AND NOT EXISTS (SELECT 1 FROM sessions r WHERE r.session_id = "
+                      "t.session_id AND r.customer_id = t.customer_id AND (r.device_id = "
+                      "t.device_id OR r.device_id IS NULL AND t.device_id IS NULL))",
+                      kByLogIn));
+    const auto add_payment = [this](std::string_view rule, std::string_view condition) {
+      Count("sessions", rule,
+            fmt::format("sessions t JOIN transactions m ON m.session_id = t.session_id WHERE {}",
+                        condition));
+    };
+    add_payment("payments are later than started_at", "m.timestamp < t.started_at");
+    add_payment("failed log-ins have no payments", "t.outcome = 'FAILED'");
+    Count("sessions", "a device that is registered is in devices",
+          "sessions t WHERE t.device_registered AND NOT EXISTS (SELECT 1 FROM devices r WHERE "
+          "r.device_id = t.device_id AND r.customer_id = t.customer_id)");
+    Count("sessions", "started_at is not before the account is opened",
+          "sessions t JOIN accounts a ON a.account_id = t.account_id WHERE t.started_at < "
+          "a.opened_at");
+  }
+
   // Adds what the schema says of columns that are no members of a record.
   void AddSchema() {
     for (const Table* table : tables_) {
@@ -303,6 +343,7 @@ std::string SqlRules(const Settings& settings, const Model& model) {
   add(kBoth);
   add(coherent ? std::span<const Broken>(kCoherent) : kClassic);
   query.AddEntries();
+  query.AddSessions();
   query.AddSchema();
   return fmt::format(
       "-- Rules of the {} model: how many rows break each.\n"

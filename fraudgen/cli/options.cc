@@ -17,7 +17,7 @@ constexpr auto kCheckOptions =
     std::to_array<std::string_view>({"json", "quiet", "workers", "s3-endpoint", "s3-region",
                                      "s3-access-key", "s3-secret-key", "s3-profile"});
 constexpr auto kSqlOptions =
-    std::to_array<std::string_view>({"model", "type", "graph", "identities"});
+    std::to_array<std::string_view>({"model", "type", "sessions", "graph", "identities"});
 constexpr auto kReportOptions =
     std::to_array<std::string_view>({"output", "quiet", "workers", "s3-endpoint", "s3-region",
                                      "s3-access-key", "s3-secret-key", "s3-profile"});
@@ -94,8 +94,8 @@ constexpr auto kCommands = std::to_array<CommandHelp>({
     {"check", "Validate a data set: make it again and compare every value",
      "Accepts --json, --quiet, --threads and the --s3-... options of fraudgen --help, and with "
      "--sql\n"
-     "--model, --type, --graph and --identities. Exit status 1: errors found; 2: no readable data\n"
-     "set.\n\n"
+     "--model, --type, --sessions, --graph and --identities. Exit status 1: errors found; 2: no\n"
+     "readable data set.\n\n"
      "Examples:\n  fraudgen check data/\n  fraudgen check --sql --model classic > rules.sql"},
     {"stream", "Send the data as events to standard output, Kafka or a webhook",
      "Accepts the data options of fraudgen; see fraudgen --help.\n\n"

@@ -67,6 +67,7 @@ coherent::Parameters CoherentParameters(const Settings& settings, uint64_t rows)
   parameters.rides = settings.type == DataType::kTransactionsOnly ? 0 : rows;
   parameters.customers = settings.customers.value_or(0);
   parameters.growing = settings.IsGrowing();
+  parameters.sessions = settings.sessions;
   parameters.first_day = DaysOf(settings.Start());
   parameters.last_day = DaysOf(settings.End());
   parameters.frauds = settings.fraud_rate;

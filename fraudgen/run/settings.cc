@@ -127,6 +127,9 @@ constexpr auto kDataSettings = std::to_array<Setting>({
     Value<&Settings::safe_identities, kWord<kIdentities>, kAsWord<kIdentities>>(
         {"identities", kValue, "valid|safe",
          "taxpayer numbers: valid, or safe (check digits never match) (default valid)", "safe"}),
+    Value<&Settings::sessions, ParseFlag>(
+        {"sessions", kFlag, "", "also write log-ins before payments and without (coherent)",
+         "true"}),
     Value<&Settings::graph, ParseFlag>(
         {"graph", kFlag, "", "also write nodes and edges for graph tools (coherent)", "true"}),
     Value<&Settings::defects, ParseDefects,
@@ -242,11 +245,15 @@ Settings Settings::Resolved(uint64_t row_count) const {
   const Settings defaults;
   if (model == "classic") {
     resolved.difficulty = defaults.difficulty;
+    resolved.sessions = defaults.sessions;
     resolved.graph = defaults.graph;
     resolved.behaviour = defaults.behaviour;
   } else {
     resolved.as_of = End();
     resolved.profiles = defaults.profiles;
+  }
+  if (!resolved.sessions) {
+    for (coherent::Scenario& scenario : resolved.behaviour.scenarios) scenario.signs = {};
   }
   const bool columnar = IsColumnar(format);
   resolved.compression = UsedCodec();
@@ -347,6 +354,7 @@ std::string HashedText(const Settings& settings) {
   };
   for (const Setting& setting : kDataSettings) {
     // Left out where unused, so that the hashes of data sets made before they existed stay valid.
+    if (setting.info.key == "sessions" && !settings.sessions) continue;
     if (setting.info.key == "graph" && !settings.graph) continue;
     if (setting.info.key == "defects" && !settings.defects.Any()) continue;
     if (setting.info.key == "labels_as_of" && !settings.labels_as_of) continue;

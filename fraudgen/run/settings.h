@@ -51,6 +51,7 @@ struct Settings {
   Money money = Money::kFloat;
   bool nested = false;
   std::vector<std::string> partition;  // names of PartitionKeys
+  bool sessions = false;               // write log-ins too; coherent model only
   bool graph = false;                  // write nodes and edges too; coherent model only
   DefectRates defects;                 // of transactions and rides
   coherent::Parameters behaviour;      // the behaviour sections only; the rest is not used

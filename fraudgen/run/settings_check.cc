@@ -34,12 +34,18 @@ Status SettingsBuilder::CheckModel() const {
   if (is_classic && LayerOf("graph") == Layer::kCommandLine) {
     return InvalidArgument("--graph requires --model coherent: the classic model has no accounts");
   }
+  if (is_classic && LayerOf("sessions") == Layer::kCommandLine) {
+    return InvalidArgument("--sessions requires --model coherent");
+  }
   if (is_classic && settings.customers > classic::Options::kMaxCustomers) {
     return InvalidArgument("customers ({}): --model classic allows at most {}", *settings.customers,
                            classic::Options::kMaxCustomers);
   }
   if (settings.graph && settings.type == DataType::kRidesOnly) {
     return InvalidArgument("--graph requires --type transactions or all");
+  }
+  if (settings.sessions && settings.type == DataType::kRidesOnly) {
+    return InvalidArgument("--sessions requires --type transactions or all");
   }
   // Also in a configuration file: all labels in place of those asked for would be a leak.
   if (is_classic && settings.labels_as_of) {

@@ -349,6 +349,11 @@ TEST(HashedText, CoversOnlyWhatDeterminesRows) {
   EXPECT_NE(HashedText(From({{"labels_as_of", "2025-06-30"}}).Resolved(10)),
             HashedText(From({}).Resolved(10)));
   EXPECT_FALSE(Contains(HashedText(From({}).Resolved(10)), "labels_as_of"));
+  const std::string sessions = HashedText(From({{"sessions", "true"}}).Resolved(10));
+  EXPECT_TRUE(Contains(sessions, "sessions = true"));
+  EXPECT_TRUE(Contains(sessions, "password_reset_thousandths"));
+  EXPECT_FALSE(Contains(HashedText(From({}).Resolved(10)), "password_reset_thousandths"))
+      << "without effect";
 }
 
 // Uncommenting an example gives a valid file.
@@ -357,8 +362,8 @@ TEST(ConfigurationText, HasMeaningAndValidExampleOfEveryKey) {
   for (const auto& [info, parse, show] : AllSettings()) {
     EXPECT_TRUE(Contains(text, info.meaning));
     EXPECT_TRUE(Contains(text, std::string(info.key) + " = "));
-    const bool coherent_only =
-        info.key == "difficulty" || info.key == "graph" || info.key == "labels_as_of";
+    const bool coherent_only = info.key == "difficulty" || info.key == "sessions" ||
+                               info.key == "graph" || info.key == "labels_as_of";
     EXPECT_EQ(ErrorOf({{"model", coherent_only ? "coherent" : "classic"},
                        {std::string(info.key), std::string(info.example)},
                        {"format", "parquet"}}),

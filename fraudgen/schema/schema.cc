@@ -56,6 +56,7 @@ namespace reveza::fraudgen::coherent {
 #include "generated/fraudgen/schema/tables/coherent/ride_alerts.inc"
 #include "generated/fraudgen/schema/tables/coherent/rides.inc"
 #include "generated/fraudgen/schema/tables/coherent/rings.inc"
+#include "generated/fraudgen/schema/tables/coherent/sessions.inc"
 #include "generated/fraudgen/schema/tables/coherent/settlements.inc"
 #include "generated/fraudgen/schema/tables/coherent/transactions.inc"
 
@@ -165,8 +166,10 @@ How its rows are generated, and which defects of the original they keep:
       "\n## The coherent model\n\nHow its rows are generated: [fraud-model.md](fraud-model.md).\n";
   for (const Table* table : coherent::Tables()) AppendTable(text, *table);
   text +=
-      "\n## Optional tables\n\n`--graph` adds the coherent model's [graph](fraud-graph.md), and "
-      "`--defects` injects\n[defects](fraud-defects.md) into the rows of either model.\n";
+      "\n## Optional tables\n\n`--sessions` adds the coherent model's "
+      "[log-ins](fraud-model.md#sessions), `--graph` its\n[graph](fraud-graph.md), and `--defects` "
+      "injects [defects](fraud-defects.md) into the rows of either model.\n";
+  AppendTable(text, coherent::kSessions);
   for (const Table* table : GraphTables()) AppendTable(text, *table);
   AppendTable(text, kDefects);
   return text;

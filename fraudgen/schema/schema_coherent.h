@@ -23,8 +23,9 @@ extern const Table kEntries;
 extern const Table kDrivers;  // this and the next two only if rides are generated
 extern const Table kRides;
 extern const Table kRideAlerts;
-// Returns all of them, in this order.
+// Returns these, in this order.
 std::span<const Table* const> Tables();
+extern const Table kSessions;  // only if asked for
 
 // The enumerations of categories; an enumerator's value is the index of its name.
 #include "generated/fraudgen/schema/tables/coherent/alerts_columns.inc"
@@ -36,6 +37,7 @@ std::span<const Table* const> Tables();
 #include "generated/fraudgen/schema/tables/coherent/ride_alerts_columns.inc"
 #include "generated/fraudgen/schema/tables/coherent/rides_columns.inc"
 #include "generated/fraudgen/schema/tables/coherent/rings_columns.inc"
+#include "generated/fraudgen/schema/tables/coherent/sessions_columns.inc"
 #include "generated/fraudgen/schema/tables/coherent/settlements_columns.inc"
 #include "generated/fraudgen/schema/tables/coherent/transactions_columns.inc"
 

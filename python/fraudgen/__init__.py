@@ -99,6 +99,7 @@ class Settings(TypedDict, total=False):
     labels_as_of: Union[datetime.date, str]  #: labels that the bank had at the end of this day; default: all
     profiles: bool  #: behavioural profiles of customers, of the classic model
     identities: str  #: valid or safe
+    sessions: bool  #: also the table sessions: log-ins
     graph: bool  #: also the tables nodes and edges
     defects: Union[str, Sequence[str]]  #: such as "late=0.01,duplicate"
     money: str  #: float, decimal or cents
@@ -215,7 +216,7 @@ def generate(**settings: Unpack[Settings]) -> pyarrow.RecordBatchReader:
 def schema(**settings: Unpack[Settings]) -> dict[str, Table]:
     """Returns the tables that these settings generate, by name, with the meaning of their columns.
 
-    >>> {"nodes", "edges"} <= set(fraudgen.schema(graph=True))
+    >>> set(fraudgen.schema(graph=True, sessions=True)) - set(fraudgen.schema()) == {"sessions", "nodes", "edges"}
     True
     """
     return {row["name"]: Table(row["name"], row["meaning"], tuple(Column(**each) for each in row["columns"]))

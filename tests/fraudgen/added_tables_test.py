@@ -1,10 +1,11 @@
-"""Optional tables: defects with their answer key, and graphs.
+"""Optional tables: defects with their answer key, log-ins, and graphs.
 
   added_tables_test.py FRAUDGEN
 """
 
 import collections
 import csv
+import datetime
 import json
 import pathlib
 import random
@@ -133,6 +134,8 @@ class Defects(fraudgen.Case):
                 (("--defects", "late=0.5"), "--defects: 'late=0.5': the share must be above 0 and "
                                             "at most 0.2"),
                 (("--defects", "late,late"), "--defects: 'late' is listed twice"),
+                (("--sessions", "--model", "classic"), "--sessions requires --model coherent"),
+                (("--sessions", "--type", "rides"), "--sessions requires --type transactions or all"),
                 (("--graph", "--model", "classic"), "--graph requires --model coherent")):
             status, text = refusal("--output", self.place / "none", *arguments)
             self.assertEqual(status, 2, text)
@@ -158,6 +161,61 @@ class Defects(fraudgen.Case):
         configuration.write_text(fraudgen.output_of("config", *asked), "utf-8")
         again = fraudgen.output_of("plan", "--config", configuration)
         self.assertEqual(again.splitlines()[:-1], plan.splitlines()[:-1])  # the last has the time
+
+
+class Sessions(fraudgen.Case):
+    def test_same_bytes_by_threads_shards_and_after_kills(self) -> None:
+        asked = ("--rows", 300_000, "--seed", 3, "--sessions")
+        begin = time.monotonic()
+        whole = fraudgen.hashes(self.make("whole", *asked, "--threads", 1))
+        took = time.monotonic() - begin
+        self.assertEqual(fraudgen.hashes(self.make("threads", *asked, "--threads", 3)), whole)
+        for shard in (2, 1):
+            self.make("shards", *asked, "--shard", f"{shard}/2")
+        self.assertEqual(fraudgen.hashes(self.place / "shards"), whole)
+        folder = self.place / "killed"
+        whens = random.Random(5)
+        for _ in range(KILLS // 2):
+            process = fraudgen.start(folder, *asked)
+            time.sleep(whens.uniform(0, took))
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+        self.make("killed", *asked)
+        self.assertEqual(fraudgen.hashes(folder), whole)
+
+    def test_other_tables_are_as_without(self) -> None:
+        without = fraudgen.hashes(self.make("without", *OPTIONS))
+        tables = {name: of for name, of in fraudgen.hashes(self.make("with", *OPTIONS, "--sessions")).items()
+                  if not name.startswith("_fraudgen/")}
+        self.assertEqual({name: of for name, of in tables.items() if not name.startswith("sessions/")},
+                         {name: of for name, of in without.items() if not name.startswith("_fraudgen/")})
+        self.assertGreater(len(tables), len([name for name in without if not name.startswith("_fraudgen/")]))
+
+    def test_size_plan_sample_and_formats(self) -> None:
+        made = self.make("sized", "--size", "20MB", "--sessions")
+        size = sum(file.stat().st_size for file in made.glob("*/*.jsonl"))
+        self.assertLess(abs(size - 20_000_000), 200_000)
+        self.assertRegex(fraudgen.output_of("plan", *OPTIONS, "--sessions"), r"sessions +1 ")
+        self.assertIn("password_reset", fraudgen.output_of("sample", *OPTIONS, "--sessions"))
+        for format in ["csv"] + ["parquet", "arrow"] * fraudgen.writes_parquet():
+            data = self.make(format, *OPTIONS, "--sessions", "--format", format)
+            fraudgen.output_of("check", data, "--quiet")
+            self.assertEqual(len(list(data.glob(f"sessions/*.{format}"))), 1)
+
+    def test_scenario_of_a_user_has_signs(self) -> None:
+        scenario = self.place / "mine.toml"
+        scenario.write_text('name = "MINE"\nweight = 500\nrole = "TAKEOVER"\namount = [1000, 20000]\n'
+                            "log_in_minutes = [30, 40]\nremote_access_thousandths = 1000\n", "utf-8")
+        made = self.make("mine", *OPTIONS, "--sessions", "--scenario", scenario, "--difficulty", 0)
+        helped = collections.defaultdict(list)
+        for row in records(made, "sessions"):
+            if row["remote_access"]:
+                helped[row["customer_id"]].append(datetime.datetime.fromisoformat(row["started_at"]))
+        frauds = [row for row in records(made, "transactions") if row["fraud_type"] == "MINE"]
+        found = sum(any(30 <= (datetime.datetime.fromisoformat(row["timestamp"]) - at).total_seconds() / 60 <= 40
+                        for at in helped[row["customer_id"]]) for row in frauds)
+        self.assertGreater(len(frauds), 100)
+        self.assertGreater(found, 0.5 * len(frauds))
 
 
 class Graph(fraudgen.Case):

@@ -75,20 +75,31 @@ EDGE = 8  # days
 
 
 @unittest.skipIf(MISSING, f"needs {', '.join(MISSING)}")
-class Leaks(fraudgen.Case):
+class Miner(fraudgen.Case):
+    """Looks for rules in a table `t`."""
+
     def setUp(self) -> None:
         super().setUp()
         if not fraudgen.writes_parquet():
             self.skipTest("built without Arrow")
         self.found: list[str] = []
 
-    def load(self, kind: str, *arguments: object) -> None:
+    def open(self, *arguments: object) -> None:
+        """Makes data, and views of its tables."""
         import duckdb
-        made = self.make("-".join(map(str, [kind, *arguments])), "--format", "parquet", "--type", kind, *arguments)
+        made = self.make("-".join(map(str, arguments)), "--format", "parquet", *arguments)
         self.data = duckdb.connect()
         for folder in made.iterdir():
             if folder.name != "_fraudgen":
                 self.data.execute(f"CREATE VIEW {folder.name} AS FROM '{folder}/*.parquet'")
+
+    def describe(self) -> None:
+        self.rows, self.frauds = self.data.sql("SELECT count(*), sum(is_fraud::INT) FROM t").fetchall()[0]
+        self.columns = [(name, kind) for name, kind, *_ in self.data.sql("DESCRIBE t").fetchall()
+                        if name not in LABELS]
+
+    def load(self, kind: str, *arguments: object) -> None:
+        self.open("--type", kind, *arguments)
         if kind == "transactions":
             columns = ", ".join(f"alerts.{name} AS alert_{name}" for name in OF_ALERTS)
             self.data.execute(f"CREATE TABLE t AS SELECT transactions.*, {columns} FROM transactions "
@@ -96,9 +107,7 @@ class Leaks(fraudgen.Case):
         else:
             self.data.execute(f"CREATE TABLE t AS FROM {kind}")
         self.kind = kind
-        self.rows, self.frauds = self.data.sql("SELECT count(*), sum(is_fraud::INT) FROM t").fetchall()[0]
-        self.columns = [(name, kind) for name, kind, *_ in self.data.sql("DESCRIBE t").fetchall()
-                        if name not in LABELS]
+        self.describe()
 
     def judge(self, rule: str, rows: int, frauds: int) -> None:
         if rows >= MIN_ROWS and frauds >= PURE * rows:
@@ -203,6 +212,8 @@ class Leaks(fraudgen.Case):
         for pair in itertools.combinations(names, 2):
             self.groups(*pair)
 
+
+class Leaks(Miner):
     def test_no_rule_gives_fraud_away(self) -> None:
         for kind, seed, difficulty in itertools.product(ENTITIES, SEEDS, DIFFICULTIES):
             self.found = []

@@ -361,9 +361,9 @@ class Classic(Readers, fraudgen.Case):
 
 
 class Coherent(Readers, fraudgen.Case):
-    asked = ("--rows", ROWS, "--seed", 3)
+    asked = ("--rows", ROWS, "--seed", 3, "--sessions")
     tables = ("customers", "accounts", "devices", "transactions", "settlements", "alerts",
-              "disputes", "changes", "rings", "entries")
+              "disputes", "changes", "rings", "entries", "sessions")
 
     def test_references_exist(self) -> None:
         customers = {row["customer_id"] for row in self.rows["customers"]}

@@ -45,6 +45,18 @@ DAMAGE = {
         ("entries", "kind", "'SALARY'", "amount falls for what leaves the account only"),
         ("entries", "account_id", "'ACC_0'", "account_id with customer_id exists in accounts"),
         ("entries", "transaction_id", "'TXN_0'", "transaction_id with customer_id exists"),
+        ("sessions", "session_id", "'SESS_0'", "session_id is unique"),
+        ("sessions", "session_id", "'SESS_0'", "session_id is SESS_ and digits"),
+        ("sessions", "account_id", "'ACC_0'", "account_id with customer_id exists in accounts"),
+        ("sessions", "device_id", "'DEV_0'", "each payment by device or at a branch has one"),
+        ("sessions", "device_id", "'DEV_0'", "device that is registered is in devices"),
+        ("sessions", "device_id", "NULL", "null at branches only"),
+        ("sessions", "ip_address", "NULL", "null at branches only"),
+        ("sessions", "outcome", "'FAILED'", "failed log-ins have no payments"),
+        ("sessions", "outcome", "'FAILED'", "failed log-ins have no events"),
+        ("sessions", "failed_attempts", "0", "failed_attempts is positive"),
+        ("sessions", "started_at", "started_at + INTERVAL 1 DAY", "payments are later than started_at"),
+        ("sessions", "started_at", "TIMESTAMP '1990-01-01 00:00:00'", "not before the account is opened"),
         ("alerts", "transaction_id", "'TXN_0'", "transaction_id exists in transactions"),
         ("alerts", "reviewed_at", "alerted_at", "reviewed_at is later"),
         ("alerts", "decision", "NULL", "decision is set for reviewed"),
@@ -81,7 +93,7 @@ class SqlRules(fraudgen.Case):
 
     def test_sound_data_break_none(self) -> None:
         for format in ["jsonl"] + ["parquet"] * fraudgen.writes_parquet():
-            for options in (("--model", "classic"), ("--model", "coherent", "--graph"),
+            for options in (("--model", "classic"), ("--model", "coherent", "--graph", "--sessions"),
                             ("--identities", "safe")):
                 with self.subTest((format, options)):
                     made = self.make(format + options[1], *ROWS, *options, "--format", format)
@@ -91,12 +103,13 @@ class SqlRules(fraudgen.Case):
         if not fraudgen.writes_parquet():
             self.skipTest("no Arrow")
         for model, damages in DAMAGE.items():
-            engine = self.open(self.make(model, *ROWS, "--model", model, "--format", "parquet"))
+            options = ("--model", model, *(("--sessions",) if model == "coherent" else ()))
+            engine = self.open(self.make(model, *ROWS, *options, "--format", "parquet"))
             for table, column, value, rule in damages:
                 with self.subTest((table, column, value)):
                     engine.execute("BEGIN")
                     engine.execute(f"UPDATE {table} SET {column} = {value}")
-                    broken = self.broken(engine, "--model", model)
+                    broken = self.broken(engine, *options)
                     self.assertTrue(any(each.startswith(table + ": ") and rule in each
                                         for each in broken), broken)
                     engine.execute("ROLLBACK")

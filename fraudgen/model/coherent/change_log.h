@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "fraudgen/model/coherent/calendar.h"
@@ -28,6 +29,8 @@ class ChangeLog {
   // `time` may be in a later month.
   void RemoveDevice(const CustomerState& customer, DeviceNumber device, int64_t time);
   void SwapSim(const CustomerState& customer, int64_t time);
+  // Returns the month's rows so far, in no order.
+  std::span<const ChangeRow> rows() const { return changes_; }
   // Writes the month's rows in time order.
   Status Put(TableBatches& tables);
 

@@ -19,6 +19,7 @@ CoherentModel::CoherentModel(const Parameters& parameters)
     if (of_both || (of_rides ? parameters.rides : world_.parameters().rows) != 0)
       tables_.push_back(table);
   }
+  if (parameters.sessions && world_.parameters().rows != 0) tables_.push_back(&kSessions);
 }
 
 Result<std::unique_ptr<CoherentModel>> CoherentModel::Make(const Parameters& parameters) {

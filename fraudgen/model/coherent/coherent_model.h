@@ -26,7 +26,7 @@ class CoherentModel : public Model {
   // Known for transactions, rides, customers, accounts and drivers.
   uint64_t RowsOf(const Table& table, uint64_t block) const override;
   bool IsSmall(const Table& table) const override {
-    return &table != &kTransactions && &table != &kRides;
+    return &table != &kTransactions && &table != &kRides && &table != &kSessions;
   }
   Status Make(uint64_t block, std::span<const Table* const> wanted, BatchSink& sink) const override;
 

@@ -28,6 +28,7 @@ struct KnownDevice {
   DeviceNumber device = kNoDevice;
   int64_t since = 0;
   bool registered = false;  // with the customer's phone number, so trusted immediately
+  bool logged_in = false;   // in `sessions`; kept in CustomerState::devices only
 };
 
 // The total of the payments of one day (or night).

@@ -76,6 +76,7 @@ enum class Purpose : uint32_t {
   kTown,
   kTies,
   kEntries,
+  kSessions,
   kEnd
 };
 

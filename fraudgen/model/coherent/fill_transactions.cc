@@ -4,6 +4,7 @@
 #include "fraudgen/lists/commerce.h"
 #include "fraudgen/lists/weights.h"
 #include "fraudgen/model/coherent/fill_columns.h"
+#include "fraudgen/model/coherent/ip_text.h"
 #include "fraudgen/model/coherent/tables.h"
 #include "fraudgen/schema/fixed_text.h"
 
@@ -19,16 +20,6 @@ constexpr auto kCodeOfCategory = [] {
   }
   return codes;
 }();
-
-uint32_t FirstOctet(uint32_t ip) {
-  return lists::kIpFirstNumbers[(ip >> 24) % lists::kIpFirstNumbers.size()];
-}
-
-char* PutIp(char* out, uint32_t ip) {
-  out = PutOctet(out, FirstOctet(ip));
-  for (const int shift : {16, 8, 0}) out = PutOctet(out, ip >> shift & 255);
-  return out - 1;
-}
 
 Owner ReceiverOf(const Identity& identity, const Row& row) {
   return row.receiver_is_shop ? identity.OwnerOfShop(row.merchant)
@@ -57,7 +48,7 @@ void FillPayment(const Identity& identity, Filler& fill) {
   fill.ShortTextIf(
       "ip_address", fill.Where([](const Row& row) { return row.has_ip; }),
       [](char* out, const Row& row) { return PutIp(out, row.ip); },
-      [](const Row& row) { return FirstOctet(row.ip) << 24 | (row.ip & 0xff'ffff); });
+      [](const Row& row) { return KeyOfIp(row.ip); });
   const Presence has_place = fill.Where([](const Row& row) { return row.has_place; });
   fill.NumberIf("geolocation_lat", has_place, [](const Row& row) { return row.place.latitude; });
   fill.NumberIf("geolocation_lon", has_place, [](const Row& row) { return row.place.longitude; });

@@ -35,7 +35,6 @@ Place FraudBehaviour::FraudsterPlace(uint64_t fraudster, int64_t time) const {
   return place;
 }
 
-// Returns the address of a fraudster's line, which changes daily, or the mobile network's.
 uint32_t FraudBehaviour::FraudsterAddress(uint64_t fraudster, int64_t time) const {
   const uint64_t bits = Mix(fraudster + static_cast<uint64_t>(time / kDay));
   return bits % 2 == 0 ? static_cast<uint32_t>(bits >> 1)

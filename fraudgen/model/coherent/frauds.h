@@ -140,6 +140,8 @@ class FraudBehaviour {
   void Pay(const CustomerState& customer, const FraudPlan& plan, uint64_t block, Row& row) const;
   // Returns when the fraud was reported, or kNever.
   int64_t ReportedAt(const Row& row) const;
+  // Returns the address of a fraudster's line, which changes daily, or the mobile network's.
+  uint32_t FraudsterAddress(uint64_t fraudster, int64_t time) const;
 
  private:
   void BuyGoods(const CustomerState& customer, const FraudPlan& plan, uint64_t block,
@@ -152,7 +154,6 @@ class FraudBehaviour {
                    Row& row) const;
   uint32_t FraudsterCity(uint64_t fraudster) const;
   Place FraudsterPlace(uint64_t fraudster, int64_t time) const;
-  uint32_t FraudsterAddress(uint64_t fraudster, int64_t time) const;
 
   const World* world_;
   const HonestBehaviour* honest_;

@@ -20,6 +20,7 @@ Parameters Until(CivilDate last) {
   parameters.first_day = DaysOf({2025, 1, 1});
   parameters.last_day = DaysOf(last);
   parameters.frauds = {.billionths = 50'000'000};
+  parameters.sessions = true;
   return parameters;
 }
 

@@ -16,6 +16,7 @@ namespace keys_test {
 TEST(Keys, AreBijectionsOfTexts) {
   Parameters parameters = Small();
   parameters.rides = 20'000;
+  parameters.sessions = true;
   std::map<std::string, std::map<uint64_t, std::string>> of_keys;
   std::map<std::string, std::map<std::string, uint64_t>> of_texts;
   FunctionSink sink([&](const Batch& batch) -> Status {
@@ -43,12 +44,14 @@ TEST(Keys, AreBijectionsOfTexts) {
     names.insert(name);
     EXPECT_GT(values.size(), 10u) << name;
   }
-  EXPECT_EQ(names, (std::set<std::string>{
-                       "entries.account_id", "entries.counterparty_account", "entries.customer_id",
-                       "rides.device_id", "rides.passenger_id", "transactions.card_number_hash",
-                       "transactions.counterparty_account", "transactions.customer_id",
-                       "transactions.device_id", "transactions.fraud_type",
-                       "transactions.ip_address", "transactions.merchant_id"}));
+  EXPECT_EQ(
+      names,
+      (std::set<std::string>{
+          "entries.account_id", "entries.counterparty_account", "entries.customer_id",
+          "rides.device_id", "rides.passenger_id", "sessions.account_id", "sessions.customer_id",
+          "sessions.device_id", "sessions.ip_address", "transactions.card_number_hash",
+          "transactions.counterparty_account", "transactions.customer_id", "transactions.device_id",
+          "transactions.fraud_type", "transactions.ip_address", "transactions.merchant_id"}));
 }
 
 }  // namespace keys_test

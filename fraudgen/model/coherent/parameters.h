@@ -185,6 +185,7 @@ struct Parameters {
   uint32_t difficulty = 500;  // thousandths
   // The day, as first_day, at whose end the labels are those known; unset: all labels.
   std::optional<int64_t> labels_as_of = std::nullopt;
+  bool sessions = false;  // generate log-ins, too
   uint64_t rows_per_block = 2'000'000;
 
   std::vector<Scenario> scenarios = BuiltInScenarios();  // kinds of fraud

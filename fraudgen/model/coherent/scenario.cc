@@ -73,6 +73,9 @@ Status CheckPayments(const Scenario& scenario) {
                           "be false unless the fraudster's device is used (device thief)"));
   RETURN_IF_ERROR(Require(scenario.before_minutes.max == 0 || thief, scenario, "before_minutes",
                           "be 0 unless the fraudster's device is used (device thief)"));
+  RETURN_IF_ERROR(Require(scenario.signs.tried_accounts.max == 0 || thief, scenario,
+                          "tried_accounts",
+                          "be 0 unless the fraudster's device is used (device thief)"));
   return Require(scenario.victims.max == 1 || scenario.account == AccountUse::kCustomer, scenario,
                  "victims", "be 1 unless account is customer");
 }
@@ -134,6 +137,12 @@ std::vector<ScenarioField> FieldsOf(Scenario& scenario) {
           {"web", &scenario.web},
           {"sim_swap", &scenario.sim_swap},
           {"before_minutes", &scenario.before_minutes, 0, 10'000},
+          {"log_in_minutes", &scenario.signs.log_in_minutes, 0, 10'000},
+          {"password_reset_thousandths", &scenario.signs.password_reset_thousandths, 0, 1'000},
+          {"limit_request_thousandths", &scenario.signs.limit_request_thousandths, 0, 1'000},
+          {"remote_access_thousandths", &scenario.signs.remote_access_thousandths, 0, 1'000},
+          {"failed_log_ins", &scenario.signs.failed_log_ins, 0, 10},
+          {"tried_accounts", &scenario.signs.tried_accounts, 0, 1'000},
           {"hours", &scenario.hours},
           {"goods", &scenario.goods},
           {"far_away", &scenario.far_away},

@@ -30,6 +30,22 @@ using Party = uint8_t;
 inline constexpr Party kPayer = 254;
 inline constexpr Party kOutside = 255;  // the money leaves the bank
 
+// Log-ins before a victim's first payment, in the table `sessions` only.
+struct LogInSigns {
+  Range<uint32_t> log_in_minutes = {5, 240};  // how long before
+  uint32_t password_reset_thousandths = 0;
+  uint32_t limit_request_thousandths = 0;
+  uint32_t remote_access_thousandths = 0;   // in the victim's own session
+  Range<uint32_t> failed_log_ins = {0, 0};  // wrong passwords
+  Range<uint32_t> tried_accounts = {0, 0};  // of others, at which the same devices fail
+
+  bool Any() const {
+    return password_reset_thousandths + limit_request_thousandths + remote_access_thousandths +
+               failed_log_ins.max + tried_accounts.max !=
+           0;
+  }
+};
+
 // Accounts of mules.
 struct MuleGroup {
   std::string name;
@@ -77,6 +93,7 @@ struct Scenario {
   uint32_t report_hours = 24;           // median delay of the report
   uint32_t reported_thousandths = 900;  // reported frauds, at difficulty 0
   int32_t drift_thousandths = 0;        // -1000 to 1000: change of frequency, see Drift
+  LogInSigns signs = {};
 
   bool MovesMoney() const { return pays != kOutside; }
 };

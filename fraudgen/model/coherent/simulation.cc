@@ -23,6 +23,7 @@ Simulation::Simulation(const World& world, const Chains& chains, uint64_t block,
       slices_(SlicesOf(world)),
       changes_(world, tables.identity()),
       statements_(world, block, tables),
+      sessions_(world, fraud_, block, tables),
       next_row_(world.FirstRow(block)) {}
 
 void Simulation::MakeCustomers() {
@@ -89,6 +90,7 @@ Status Simulation::Run() {
   std::vector<Arrival> arrivals;
   plans_ = planner_.Plan(statements_.wanted() ? &arrivals : nullptr);
   statements_.SetFrauds(planner_, plans_, std::move(arrivals));
+  sessions_.SetFrauds(plans_);
   Status status = PutCustomers();
   if (!status || !tables_->WantsRows()) return status ? tables_->Flush() : status;
   status = PutRings();
@@ -231,6 +233,7 @@ Status Simulation::RunSlice(const Slice& slice) {
   month_begin_ = slice.begin();
   PlanSlice(slice);
   RETURN_IF_ERROR(statements_.BeginMonth(customers_, slice));
+  sessions_.BeginMonth(customers_, changes_.rows(), slice);
   for (std::size_t i = 0; i < std::min(kPrefetchDistance, order_.size()); ++i)
     upcoming_[i] = order_.At(i);
   for (std::size_t i = 0; i < order_.size(); ++i) {
@@ -239,7 +242,8 @@ Status Simulation::RunSlice(const Slice& slice) {
     RETURN_IF_ERROR(event.fraud ? MakeFraud(plans_[event.index])
                                 : MakeHonest(order_.TimeAt(i), event));
   }
-  return changes_.Put(*tables_);
+  RETURN_IF_ERROR(changes_.Put(*tables_));
+  return sessions_.EndMonth(customers_, std::min(slice.end(), world_->written_end()));
 }
 
 Status Simulation::EndStatements() {
@@ -347,7 +351,10 @@ Status Simulation::MakeFraud(const FraudPlan& plan) {
     const int64_t since = AddedAt(scenario, customer, plan);
     changes_.AddDevice(customer,
                        {.device = device, .since = since, .registered = scenario.sim_swap});
-    if (scenario.sim_swap) changes_.SwapSim(customer, since);
+    if (scenario.sim_swap) {
+      changes_.SwapSim(customer, since);
+      sessions_.SwapSim(customer, std::max(since, plan.time / kDay * kDay));
+    }
   }
   Draws draws(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kSettlements));
   if (plan.IsCertain() && labels_.KnowsReport(fraud_.ReportedAt(row))) {
@@ -373,6 +380,7 @@ Status Simulation::Finish(CustomerState& customer, bool certain, Draws& draws, R
   row.reported_at = reported_at_ = fraud_.ReportedAt(row);
   if (row.alert) Review(*world_, row);
   RETURN_IF_ERROR(Settle(customer, certain, draws, row));
+  sessions_.Add(customer, row);
   labels_.Reduce(row);
   return tables_->PutRow();
 }

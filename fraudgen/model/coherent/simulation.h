@@ -13,6 +13,7 @@
 #include "fraudgen/model/coherent/frauds.h"
 #include "fraudgen/model/coherent/honest.h"
 #include "fraudgen/model/coherent/labels.h"
+#include "fraudgen/model/coherent/sessions.h"
 #include "fraudgen/model/coherent/statements.h"
 #include "fraudgen/model/coherent/tables.h"
 
@@ -82,6 +83,7 @@ class Simulation {
   std::array<Event, 16> upcoming_;  // ring buffer of the next kPrefetchDistance events
   ChangeLog changes_;
   Statements statements_;
+  Sessions sessions_;
   std::vector<uint32_t> by_device_;  // plans with a device, by customer, device and time
   std::vector<uint64_t> weights_;    // of all customers, by month
   uint64_t weight_ = 0;              // total

@@ -19,7 +19,7 @@ TableBatches::TableBatches(const Identity& identity, std::span<const Table* cons
       sink_(&sink),
       wanted_(wanted.begin(), wanted.end()),
       pending_({Batch::kMaxRows}, {Batch::kMaxRows}, {kRowsAtOnce}, {kFewRows}, {kFewRows},
-               {kFewRows}, {kFewRows}, {kFewRows}, {kRowsAtOnce}) {
+               {kFewRows}, {kFewRows}, {kFewRows}, {kFewRows}, {kRowsAtOnce}) {
   Add(kCustomers, FillCustomers);
   Add(kAccounts, FillAccounts);
   Add(kDevices, FillDevices);
@@ -30,6 +30,7 @@ TableBatches::TableBatches(const Identity& identity, std::span<const Table* cons
   Add(kChanges, FillChanges);
   Add(kRings, FillRings);
   Add(kEntries, FillEntries);
+  Add(kSessions, FillSessions);
   Add(kDrivers, FillDrivers);
   Add(kRides, FillRides);
   Add(kRideAlerts, FillRideAlerts, +[](const Ride& ride) { return ride.alert; });

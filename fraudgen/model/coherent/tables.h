@@ -62,6 +62,27 @@ struct EntryRow {
   EntryKind kind = EntryKind::kSalary;
 };
 
+// A row of `sessions`.
+struct SessionRow {
+  static constexpr uint64_t kNoPayment = ~uint64_t{0};
+
+  uint64_t number = kNoPayment;  // determines the identifier: that of the first payment, if any
+  uint64_t customer = 0;
+  int64_t time = 0;
+  DeviceNumber device = kNoDevice;
+  uint32_t ip = 0;
+  SessionChannel channel = SessionChannel::kMobileApp;
+  Authentication authentication = Authentication::kPin;
+  SessionOutcome outcome = SessionOutcome::kSuccess;
+  uint8_t failed_attempts = 0;
+  bool device_registered = false;
+  bool sim_changed = false;
+  bool password_reset = false;
+  bool limit_requested = false;
+  bool pix_key_added = false;
+  bool remote_access = false;
+};
+
 struct AccountRow {
   Person person;
   int64_t opening_balance = 0;
@@ -82,6 +103,7 @@ Fill<DeviceUseRow> FillDevices;
 Fill<ChangeRow> FillChanges;
 Fill<RingRow> FillRings;
 Fill<EntryRow> FillEntries;
+Fill<SessionRow> FillSessions;
 Fill<Driver> FillDrivers;
 Fill<Ride> FillRides;
 Fill<Ride> FillRideAlerts;
@@ -165,8 +187,8 @@ class TableBatches {
   BatchSink* sink_;
   std::vector<const Table*> wanted_;
   std::tuple<Pending<AccountRow>, Pending<DeviceUseRow>, Pending<Row>, Pending<SettlementRow>,
-             Pending<ChangeRow>, Pending<RingRow>, Pending<EntryRow>, Pending<Driver>,
-             Pending<Ride>>
+             Pending<ChangeRow>, Pending<RingRow>, Pending<EntryRow>, Pending<SessionRow>,
+             Pending<Driver>, Pending<Ride>>
       pending_;
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fraudgen/model/model.h"
+#include "fraudgen/values/random.h"
 
 namespace reveza::fraudgen::coherent {
 
@@ -36,6 +37,19 @@ struct Collected {
   }
   bool operator==(const Collected&) const = default;
 };
+
+// Returns a hash of all values, continuing `hash`.
+inline uint64_t HashOf(const Collected& rows, uint64_t hash) {
+  for (const Collected::Values& values : rows.columns) {
+    hash = Mix(hash + values.present.size());
+    for (const uint8_t present : values.present) hash = Mix(hash ^ present);
+    for (const int64_t number : values.numbers) hash = Mix(hash ^ static_cast<uint64_t>(number));
+    for (const std::string& text : values.texts) {
+      for (const char letter : text) hash = Mix(hash ^ static_cast<unsigned char>(letter));
+    }
+  }
+  return hash;
+}
 
 class Collector : public BatchSink {
  public:

@@ -30,6 +30,7 @@ coherent::Parameters Parameters(uint64_t seed, bool rides) {
   parameters.customers = 150;
   parameters.frauds = {.billionths = 40'000'000};
   parameters.rows_per_block = kBlockRows;
+  parameters.sessions = !rides;
   return parameters;
 }
 
