@@ -102,8 +102,12 @@ class Miner(fraudgen.Case):
         self.open("--type", kind, *arguments)
         if kind == "transactions":
             columns = ", ".join(f"alerts.{name} AS alert_{name}" for name in OF_ALERTS)
-            self.data.execute(f"CREATE TABLE t AS SELECT transactions.*, {columns} FROM transactions "
-                              "LEFT JOIN alerts USING (transaction_id)")
+            self.data.execute(
+                f"CREATE TABLE t AS SELECT transactions.*, {columns}, "
+                "epoch_us(timestamp) - epoch_us(first_use) AS age_of_device FROM transactions "
+                "LEFT JOIN alerts USING (transaction_id) LEFT JOIN devices ON "
+                "devices.device_id = transactions.device_id AND "
+                "devices.customer_id = transactions.customer_id")
         else:
             self.data.execute(f"CREATE TABLE t AS FROM {kind}")
         self.kind = kind
@@ -158,6 +162,15 @@ class Miner(fraudgen.Case):
                 WINDOW more AS (ORDER BY users DESC)""").fetchall():
                 self.judge(f"{entity} with {least} or more of {counted}", rows, frauds)
 
+    def users_of_devices(self) -> None:
+        """Numbers of users that only thieves' devices have, however many others have more."""
+        for users, rows, frauds in self.data.sql("""
+                WITH users AS (SELECT device_id, count(DISTINCT customer_id) AS users FROM t
+                               WHERE device_id IS NOT NULL GROUP BY 1)
+                SELECT users, count(*), sum(is_fraud::INT) FROM t JOIN users USING (device_id)
+                GROUP BY 1""").fetchall():
+            self.judge(f"device_id with {users} of customer_id", rows, frauds)
+
     def same_time(self) -> None:
         customer = "customer_id" if self.kind == "transactions" else "passenger_id"
         rows, frauds = self.data.sql(f"""
@@ -203,6 +216,8 @@ class Miner(fraudgen.Case):
         self.null_patterns()
         self.intervals()
         self.entities()
+        if self.kind == "transactions":
+            self.users_of_devices()
         self.same_time()
         self.noise()
         self.days()

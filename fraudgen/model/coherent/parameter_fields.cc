@@ -13,7 +13,7 @@
 namespace reveza::fraudgen::coherent {
 namespace {
 
-constexpr int64_t kMillion = 1'000'000;
+constexpr int64_t kAll = 1'000'000;
 constexpr int64_t kMaxMoney = 100'000'000;
 constexpr int64_t kAny = UINT32_MAX;
 constexpr std::array<const char*, 12> kMonths = {"jan", "feb", "mar", "apr", "may", "jun",
@@ -77,17 +77,17 @@ void AddPeople(FieldList& fields, Parameters& parameters) {
     fields.Add("calendar.paydays", {{fmt::format("{}", i + 1), &calendar.paydays[i]}});
   }
   Population& population = parameters.population;
-  fields.Add("population", {{"joining", &population.joining, 0, kMillion},
-                            {"pix_to_shops", &population.pix_to_shops, 0, kMillion},
-                            {"contacts_inside", &population.contacts_inside, 0, kMillion},
-                            {"travel_goods", &population.travel_goods, 0, kMillion}});
+  fields.Add("population", {{"joining", &population.joining, 0, kAll},
+                            {"pix_to_shops", &population.pix_to_shops, 0, kAll},
+                            {"contacts_inside", &population.contacts_inside, 0, kAll},
+                            {"travel_goods", &population.travel_goods, 0, kAll}});
   fields.AddEach("population.pix_keys", kKeyTypeNames, population.pix_keys);
   LifeChanges& changes = parameters.changes;
-  fields.Add("changes", {{"address", &changes.address, 0, kMillion},
-                         {"email", &changes.email, 0, kMillion},
-                         {"income", &changes.income, 0, kMillion},
-                         {"credit_limit", &changes.credit_limit, 0, kMillion},
-                         {"pix_key", &changes.pix_key, 0, kMillion},
+  fields.Add("changes", {{"address", &changes.address, 0, kAll},
+                         {"email", &changes.email, 0, kAll},
+                         {"income", &changes.income, 0, kAll},
+                         {"credit_limit", &changes.credit_limit, 0, kAll},
+                         {"pix_key", &changes.pix_key, 0, kAll},
                          {"closed_thousandths", &changes.closed_thousandths, 0, 1'000}});
 }
 
@@ -99,12 +99,12 @@ void AddBank(FieldList& fields, Parameters& parameters) {
                         {"trusted_after_hours", &limits.trusted_after_hours, 0, 10'000}});
   Outcomes& outcomes = parameters.outcomes;
   fields.Add("outcomes",
-             {{"pending", &outcomes.pending, 0, kMillion},
-              {"returned", &outcomes.returned, 0, kMillion},
-              {"typed_card_reversed", &outcomes.typed_card_reversed, 0, kMillion},
-              {"card_reversed", &outcomes.card_reversed, 0, kMillion},
-              {"shop_pix_reversed", &outcomes.shop_pix_reversed, 0, kMillion},
-              {"person_pix_reversed", &outcomes.person_pix_reversed, 0, kMillion},
+             {{"pending", &outcomes.pending, 0, kAll},
+              {"returned", &outcomes.returned, 0, kAll},
+              {"typed_card_reversed", &outcomes.typed_card_reversed, 0, kAll},
+              {"card_reversed", &outcomes.card_reversed, 0, kAll},
+              {"shop_pix_reversed", &outcomes.shop_pix_reversed, 0, kAll},
+              {"person_pix_reversed", &outcomes.person_pix_reversed, 0, kAll},
               {"med_refunded_percent", &outcomes.med_refunded_percent, 0, 100},
               {"med_partly_refunded_percent", &outcomes.med_partly_refunded_percent, 0,
                100 - std::min<int64_t>(100, outcomes.med_refunded_percent)},
@@ -114,11 +114,11 @@ void AddBank(FieldList& fields, Parameters& parameters) {
   fields.Add("difficulty_scale",
              {{"overlap_thousandths", &scale.overlap_thousandths, 0, 1'000},
               {"lookalikes_thousandths", &scale.lookalikes_thousandths, 0, 10'000},
-              {"missed", &scale.missed, 0, kMillion},
-              {"falsely_reported", &scale.falsely_reported, 0, kMillion},
-              {"takeovers_cleared", &scale.takeovers_cleared, 0, kMillion},
-              {"own_payments_cleared", &scale.own_payments_cleared, 0, kMillion},
-              {"honest_confirmed", &scale.honest_confirmed, 0, kMillion}});
+              {"missed", &scale.missed, 0, kAll},
+              {"falsely_reported", &scale.falsely_reported, 0, kAll},
+              {"takeovers_cleared", &scale.takeovers_cleared, 0, kAll},
+              {"own_payments_cleared", &scale.own_payments_cleared, 0, kAll},
+              {"honest_confirmed", &scale.honest_confirmed, 0, kAll}});
   Analysts& analysts = parameters.analysts;
   fields.Add("analysts",
              {{"opens", &analysts.opens, 0, 23},

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "fraudgen/model/coherent/customer_state.h"
+#include "fraudgen/model/coherent/new_devices.h"
 #include "fraudgen/model/coherent/review.h"
 
 namespace reveza::fraudgen::coherent {
@@ -186,7 +187,7 @@ void Simulation::PlanSlice(const Slice& slice) {
     customer.month = honest_.PlanMonth(customer.person, slice, static_cast<uint32_t>(until - done));
     done = until;
     changes_.SimulateMonth(customer, slice);
-    const int64_t phone = customer.month.new_phone_at;
+    const int64_t phone = customer.month.new_phone_at = NewPhoneAt(honest_, customer, slice, times);
     if (phone > std::max(customer.person.opened_at, slice.begin()) &&
         phone < customer.person.closes_at) {
       changes_.ReplacePhone(customer, phone);
@@ -230,7 +231,6 @@ int64_t Simulation::TimeOf(CustomerState& customer, const Slice& slice, const Pa
 }
 
 Status Simulation::RunSlice(const Slice& slice) {
-  month_begin_ = slice.begin();
   PlanSlice(slice);
   RETURN_IF_ERROR(statements_.BeginMonth(customers_, slice));
   sessions_.BeginMonth(customers_, changes_.rows(), slice);
@@ -314,19 +314,6 @@ Status Simulation::MakeHonest(int64_t time, const Event& event) {
   return Finish(customer, false, draws, row);
 }
 
-// Returns when a fraudster's device is added: some time before its first payment, in its month,
-// because changes are written month by month.
-int64_t Simulation::AddedAt(const Scenario& scenario, const CustomerState& customer,
-                            const FraudPlan& plan) const {
-  if (!plan.HasDevice() || plan.role == FraudRole::kMuleHop || plan.role == FraudRole::kCashOut) {
-    return plan.time;
-  }
-  Draws draws(Mix(plan.key) ^ static_cast<uint64_t>(Purpose::kLife));
-  const int64_t before =
-      draws.Between(scenario.before_minutes.min * kMinute, scenario.before_minutes.max * kMinute);
-  return std::max({plan.time - before, month_begin_, customer.person.opened_at});
-}
-
 Status Simulation::MakeFraud(const FraudPlan& plan) {
   CustomerState& customer = customers_[plan.customer];
   if (plan.IsCertain() && planner_.LinkOf(plan).credit > 0) {
@@ -348,7 +335,7 @@ Status Simulation::MakeFraud(const FraudPlan& plan) {
   const bool added = device != kNoDevice && customer.Find(device) == nullptr;
   if (added) {
     const Scenario& scenario = world_->parameters().scenarios[plan.scenario];
-    const int64_t since = AddedAt(scenario, customer, plan);
+    const int64_t since = ThiefsDeviceSince(scenario, customer.person, plan);
     changes_.AddDevice(customer,
                        {.device = device, .since = since, .registered = scenario.sim_swap});
     if (scenario.sim_swap) {

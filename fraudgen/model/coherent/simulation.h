@@ -51,8 +51,6 @@ class Simulation {
   // Returns the event at `place`; must be called for consecutive places.
   Event Next(std::size_t place);
   Status MakeHonest(int64_t time, const Event& event);
-  int64_t AddedAt(const Scenario& scenario, const CustomerState& customer,
-                  const FraudPlan& plan) const;
   Status MakeFraud(const FraudPlan& plan);
   Status PutRingRow(const FraudPlan& plan, const Row& row);
   void OrderByDevice();
@@ -92,7 +90,6 @@ class Simulation {
   uint64_t next_row_;
   int64_t reported_at_ = kNever;  // of the last row
   uint64_t ring_ = 0;             // of the last fraud, if its money moves on
-  int64_t month_begin_ = 0;
 };
 
 }  // namespace reveza::fraudgen::coherent

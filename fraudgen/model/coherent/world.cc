@@ -162,14 +162,17 @@ bool World::SharesHome(uint64_t number) const {
 }
 
 std::optional<uint64_t> World::TerminalHostOf(uint64_t number) const {
-  constexpr uint64_t kNeighbours = 32;
-  constexpr uint64_t kWithTerminal = 250'000;  // of the groups, in millionths
-  constexpr uint64_t kUsers = 400'000;         // of the neighbours
+  constexpr uint64_t kNeighbours = 16;
+  constexpr uint64_t kWithTerminal = 500'000;  // of the groups, in millionths
+  constexpr uint64_t kLarge = 150'000;         // of the terminals
   const uint64_t host = number / kNeighbours * kNeighbours;
   Draws group(keys_.Of(Purpose::kHousehold, host, 1));
   if (!group.Chance(kWithTerminal)) return std::nullopt;
+  // Of the neighbours: most terminals have as many users as thieves' devices, some have more.
+  const int64_t users =
+      group.Chance(kLarge) ? group.Between(600'000, 950'000) : group.Between(80'000, 600'000);
   Draws own(keys_.Of(Purpose::kHousehold, number, 2));
-  return own.Chance(kUsers) ? std::optional(host) : std::nullopt;
+  return own.Chance(static_cast<uint64_t>(users)) ? std::optional(host) : std::nullopt;
 }
 
 int64_t World::ChangeIn(uint64_t number, LifeChange kind, uint32_t year) const {
