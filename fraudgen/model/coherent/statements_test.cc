@@ -244,6 +244,33 @@ TEST(Statements, MulesReceiveWhatTheyForward) {
   for (const auto& [customer, amount] : forwarded) EXPECT_GE(received[customer], amount);
 }
 
+// The money of a chain arrives between what the mule pays otherwise and the hop: moved to savings
+// and back, as most of it would be, it would name the mules.
+TEST(Statements, HopsSeldomDrawOnSavings) {
+  std::size_t hops = 0;
+  std::size_t drawing = 0;
+  for (const uint64_t seed : {1, 2, 3}) {
+    Collector all = Everything(*ModelOf(Busy(seed, kHard)));
+    const Collected& rows = all[kTransactions];
+    for (const auto& [customer, movements] : StatementsOf(all)) {
+      for (std::size_t i = 1; i < movements.size(); ++i) {
+        if (!movements[i].payment) continue;
+        const int64_t role = rows.Number("fraud_role", movements[i].row);
+        if (role != static_cast<int64_t>(FraudRole::kMuleHop) &&
+            role != static_cast<int64_t>(FraudRole::kCashOut)) {
+          continue;
+        }
+        const Movement& before = movements[i - 1];
+        ++hops;
+        drawing +=
+            !before.payment && KindOf(all[kEntries], before.row) == EntryKind::kSavingsWithdrawal;
+      }
+    }
+  }
+  EXPECT_GT(hops, 200u);
+  EXPECT_LT(drawing * 10, hops);
+}
+
 TEST(Statements, WhatComesBackIsThatOfSettlementsAndDisputes) {
   Collector& all = BusyRows();
   const Parameters parameters = Busy(1, kHard);
