@@ -268,7 +268,7 @@ TEST(Statements, HopsSeldomDrawOnSavings) {
     }
   }
   EXPECT_GT(hops, 200u);
-  EXPECT_LT(drawing * 10, hops);
+  EXPECT_LT(drawing * 25, hops);
 }
 
 TEST(Statements, WhatComesBackIsThatOfSettlementsAndDisputes) {
