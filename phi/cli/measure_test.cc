@@ -234,6 +234,28 @@ TEST_F(PhiTest, PermutesTrialsWhereThereAreFive) {
               "at least 5 trials");
 }
 
+TEST_F(PhiTest, PermutesTrialsOfSeveralLengthsOnlyIfAskedTo) {
+  // Five trials of 100 rows, of which the last lacks half.
+  const std::string text = Series(500);
+  std::size_t end = 0;
+  for (int line = 0; line < 1 + 450; ++line) end = text.find('\n', end) + 1;
+  Write("data.csv", text.substr(0, end));
+  const auto measured = [&](const std::string& arguments) {
+    return nlohmann::json::parse(
+        Phi("measure data.csv --trials trial -m si --surrogates 19 --json " + arguments).output);
+  };
+  const auto shifted = measured("");
+  EXPECT_EQ(shifted["surrogate"], "shift");
+  EXPECT_EQ(shifted["samples"], 450 - 5);
+  EXPECT_FALSE(shifted.contains("trials_cut"));
+  const auto cut = measured("--surrogate trials");
+  EXPECT_EQ(cut["surrogate"], "trials");
+  EXPECT_EQ(cut["samples"], 5 * 49);
+  EXPECT_EQ(cut["rows"], 5 * 50);
+  EXPECT_TRUE(cut.contains("trials_cut"));
+  EXPECT_EQ(cut["measures"][0]["surrogates"]["p"], 0.05);
+}
+
 TEST_F(PhiTest, DropsMissingRowsAndPairsNothingAcross) {
   std::string text = Series(500);
   Write("whole.csv", text);

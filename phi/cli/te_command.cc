@@ -46,7 +46,7 @@ Result<TransferRequest> RequestOf(const SeriesTable& table, const TeArguments& a
                              .options = arguments.options,
                              .threads = arguments.threads};
   ASSIGN_OR_RETURN(request.estimator, ParseTransferEstimator(arguments.estimator));
-  ASSIGN_OR_RETURN(request.surrogate, ParseSurrogateKind("auto", recorded_trials));
+  ASSIGN_OR_RETURN(request.surrogate, ParseSurrogateKind("auto", table.Trials(), recorded_trials));
   ASSIGN_OR_RETURN(request.columns.sources, Find(arguments.sources, table, arguments));
   ASSIGN_OR_RETURN(request.columns.targets, Find(arguments.targets, table, arguments));
   if (!request.given_all_others) {
@@ -259,7 +259,7 @@ Action AddTeCommand(CLI::App& options) {
   AddDefaulted(
       options, "--surrogates", arguments->options.surrogates,
       "test significance against this many surrogates of the source: of other trials if there "
-      "are five, and else shifted circularly",
+      "are five of one length, and else shifted circularly",
       "N")
       ->check(CLI::Range(0, kMaxCount));
   AddDefaulted(options, "--seed", arguments->options.seed, "random seed of surrogates", "INT");

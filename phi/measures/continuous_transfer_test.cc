@@ -74,13 +74,10 @@ TEST(ContinuousTransferTest, PermutesTrials) {
     options.surrogate = SurrogateKind::kPhase;
     EXPECT_FALSE(ContinuousTransferOf(trials, columns, options));
   }
-  // A trial takes no more rows than another has.
+  // A surrogate of fewer rows than the data would be more biased.
   trials.back().length = kLength / 2;
-  const auto cut = ContinuousTransferOf(trials, columns,
-                                        {.surrogates = 19, .surrogate = SurrogateKind::kTrials});
-  ASSERT_TRUE(cut) << cut.error().message;
-  EXPECT_EQ(cut->samples, 5 * (kLength - 1) + kLength / 2 - 1);
-  EXPECT_GT(*cut->p, 0.05);
+  EXPECT_FALSE(ContinuousTransferOf(trials, columns,
+                                    {.surrogates = 19, .surrogate = SurrogateKind::kTrials}));
 }
 
 TEST(ContinuousTransferTest, MatchesJidt) {

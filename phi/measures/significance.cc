@@ -96,6 +96,7 @@ Result<std::vector<std::optional<Significance>>> TestAgainstSurrogates(
   if (surrogates.count < 1 || trials.empty()) {
     return InvalidArgument("a test needs at least one surrogate");
   }
+  RETURN_IF_ERROR(CheckSurrogates(trials, surrogates.kind));
   const auto parts = PartsToMove(options, trials.front().variables);
   ASSIGN_OR_RETURN(
       const auto drawn,

@@ -109,14 +109,19 @@ TEST(BiasTest, MatchesTheMeanOfIndependentNoise) {
 WindowOptions Interaction() { return {.measures = {Measure::kStochasticInteraction}}; }
 
 TEST(SurrogateTest, DetectCouplingOnlyIfPresent) {
-  for (const SurrogateKind kind :
-       {SurrogateKind::kShift, SurrogateKind::kPhase, SurrogateKind::kIaaft}) {
+  for (const SurrogateKind kind : {SurrogateKind::kShift, SurrogateKind::kPhase,
+                                   SurrogateKind::kIaaft, SurrogateKind::kTrials}) {
     const auto coupled = Simulated({{{.4, .4}, {.4, .4}}, Matrix::Identity(2)}, 300, 11);
     const auto alone = Simulated({{{.8, 0}, {0, .8}}, Matrix::Identity(2)}, 300, 12);
     for (const auto* values : {&coupled, &alone}) {
-      const SeriesView view = ViewOf(*values, 2);
-      const auto measured = MeasureWindow(view, Interaction());
-      const auto test = TestAgainstSurrogates(std::span(&view, 1), Interaction(), *measured,
+      std::vector<SeriesView> trials = {ViewOf(*values, 2)};
+      if (kind == SurrogateKind::kTrials) {
+        const SeriesView whole = trials.front();
+        trials.clear();
+        for (int trial = 0; trial < 10; ++trial) trials.push_back(whole.Part(30L * trial, 30));
+      }
+      const auto measured = MeasureWindow(trials, Interaction());
+      const auto test = TestAgainstSurrogates(trials, Interaction(), *measured,
                                               {.kind = kind, .count = 99, .seed = 5, .threads = 2});
       ASSERT_TRUE(test) << test.error().message;
       const Significance& significance = *test->front();

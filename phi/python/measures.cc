@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -116,8 +117,9 @@ Request RequestOf(const std::vector<Array>& arrays, const Names& names, const Ar
   return request;
 }
 
-SurrogateOptions SurrogatesOf(const Arguments& given, std::size_t trials) {
-  return {.kind = ValueOf(ParseSurrogateKind(given.Get<std::string>("surrogate"), trials)),
+SurrogateOptions SurrogatesOf(const Arguments& given, std::span<const SeriesView> trials) {
+  return {.kind = ValueOf(
+              ParseSurrogateKind(given.Get<std::string>("surrogate"), trials, trials.size())),
           .count = given.Whole<int>("surrogates", 0, kMaxCount),
           .seed = given.Get<std::uint64_t>("seed"),
           .threads = given.Whole<int>("threads", 1, kMaxThreads)};
@@ -128,7 +130,7 @@ nb::dict MeasureArrays(const std::vector<Array>& arrays, const Names& names, nb:
   Request request = RequestOf(arrays, names, given);
   SignificanceOptions& chance = request.chance;
   chance.bias = given.Get<bool>("bias");
-  chance.surrogates = SurrogatesOf(given, arrays.size());
+  chance.surrogates = SurrogatesOf(given, request.trials);
   chance.bootstrap = {.count = given.Whole<int>("bootstrap", 0, kMaxCount),
                       .block = given.Whole<std::int64_t>("block", 0, kMaxRows),
                       .seed = chance.surrogates.seed,
@@ -267,7 +269,7 @@ nb::dict DecomposeArrays(const std::vector<Array>& arrays, const Names& names, n
       .partition = request.options.partition,
       .search = request.options.minimum.value_or(SearchOptions{}),
       .local = given.Get<bool>("local")};
-  const SurrogateOptions surrogates = SurrogatesOf(given, arrays.size());
+  const SurrogateOptions surrogates = SurrogatesOf(given, request.trials);
   const bool bias = given.Get<bool>("bias");
   auto all = ValueOf(WithoutLock([&] { return Decompose(request, options, bias, surrogates); }));
   nb::list atoms;
@@ -325,6 +327,7 @@ nb::list TransfersOfArrays(const std::vector<Array>& arrays, const Names& names,
   const Arguments given(std::move(arguments));
   constexpr int kMaxHistory = 62;
   constexpr int kMaxBins = 1 << 16;
+  const auto trials = ViewsOf(arrays);
   const TransferRequest request = {
       .estimator = ValueOf(ParseTransferEstimator(given.Get<std::string>("estimator"))),
       .columns = {.sources = given.Get<std::vector<int>>("source"),
@@ -339,9 +342,8 @@ nb::list TransfersOfArrays(const std::vector<Array>& arrays, const Names& names,
                   .delay = given.Whole<int>("delay", 1, kMaxCount),
                   .surrogates = given.Whole<int>("surrogates", 0, kMaxCount),
                   .seed = given.Get<std::uint64_t>("seed")},
-      .surrogate = ValueOf(ParseSurrogateKind("auto", arrays.size())),
+      .surrogate = ValueOf(ParseSurrogateKind("auto", trials, trials.size())),
       .threads = given.Whole<int>("threads", 1, kMaxThreads)};
-  const auto trials = ViewsOf(arrays);
   const auto transfers = ValueOf(WithoutLock([&] { return TransfersOf(trials, names, request); }));
   nb::list found;
   for (const Transfer& transfer : transfers) {

@@ -85,6 +85,23 @@ std::int64_t SeriesTable::DropMissing() {
   return dropped;
 }
 
+void SeriesTable::CutTrials(std::int64_t rows) {
+  SeriesTable kept;
+  kept.trials.clear();
+  for (std::size_t trial = 0; trial < trials.size(); ++trial) {
+    const std::int64_t first = trials[trial];
+    const std::int64_t end = trial + 1 < trials.size() ? trials[trial + 1] : length();
+    if (end - first < rows) continue;
+    kept.trials.push_back(static_cast<std::int64_t>(kept.values.size() / names.size()));
+    kept.values.insert(kept.values.end(), View().Row(first), View().Row(first + rows));
+    if (lines.empty()) continue;
+    kept.lines.insert(kept.lines.end(), lines.begin() + first, lines.begin() + first + rows);
+  }
+  values = std::move(kept.values);
+  trials = std::move(kept.trials);
+  lines = std::move(kept.lines);
+}
+
 Result<std::int64_t> ResolveMissing(SeriesTable& table, std::string_view missing,
                                     const std::string& file) {
   if (missing == "drop") return table.DropMissing();

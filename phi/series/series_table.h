@@ -33,6 +33,8 @@ struct SeriesTable {
   // Drops rows with values that are not finite; a new trial begins after each gap. Returns the
   // number of dropped rows.
   std::int64_t DropMissing();
+  // Keeps the first `rows` rows of the trials that have as many.
+  void CutTrials(std::int64_t rows);
 };
 
 struct ReadOptions {

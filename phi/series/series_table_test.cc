@@ -55,6 +55,15 @@ TEST(SeriesTableTest, DropsRowsAndKeepsTrials) {
   EXPECT_EQ(table->lines, (std::vector<std::int64_t>{3, 5, 6}));
 }
 
+TEST(SeriesTableTest, CutsTrialsAndLeavesOutShorterOnes) {
+  auto table = ReadDelimited("a,trial\n1,x\n2,x\n3,x\n4,y\n5,z\n6,z\n", "s", {.trials = "trial"});
+  ASSERT_TRUE(table) << table.error().message;
+  table->CutTrials(2);
+  EXPECT_EQ(table->values, (std::vector<double>{1, 2, 5, 6}));
+  EXPECT_EQ(table->trials, (std::vector<std::int64_t>{0, 2}));
+  EXPECT_EQ(table->lines, (std::vector<std::int64_t>{2, 3, 6, 7}));
+}
+
 TEST(SeriesTableTest, RecognisesTimesByName) {
   for (const char* name : {"t", "time", "Time", "time_ms", "time (s)", "timestamp", "DateTime",
                            "seconds", "date", "timestamps", "Timestamp_ns", "Timestamp (UTC)",
