@@ -229,11 +229,15 @@ Result<int> RunMultiplets(const MeasureArguments& arguments, const SeriesTable& 
 
 Result<int> RunMeasure(const MeasureArguments& arguments) {
   ASSIGN_OR_RETURN(auto table, ReadSeries(arguments.file, arguments.read));
+  // Windows keep their places in time, and those with gaps are empty.
+  const bool windows = arguments.sliding.length > 0;
+  SeriesTable recorded;
+  if (windows && arguments.missing == "drop") recorded = table;
   ASSIGN_OR_RETURN(const Prepared prepared, Prepare(arguments, table));
   if (!arguments.multiplets.empty()) return RunMultiplets(arguments, table, prepared);
   ASSIGN_OR_RETURN(const auto options, ResolveOptions(arguments, table));
-  return arguments.sliding.length > 0 ? RunSliding(arguments, table, options)
-                                      : RunWhole(arguments, table, options, prepared);
+  if (!windows) return RunWhole(arguments, table, options, prepared);
+  return RunSliding(arguments, recorded.values.empty() ? table : recorded, options);
 }
 
 void AddData(CLI::App& options, MeasureArguments& arguments) {
@@ -309,7 +313,7 @@ Action AddMeasureCommand(CLI::App& options) {
   AddData(options, *arguments);
   AddMeasureSelection(options, arguments->selection);
   AddSignificanceOptions(options, *arguments);
-  AddMissing(options, arguments->missing)->excludes("--window");
+  AddMissing(options, arguments->missing);
   AddExtraOptions(options, arguments->complexes, arguments->granger);
   AddPhiIdOptions(options, arguments->phiid, true);
   for (const char* whole : {"--complexes", "--granger", "--phiid"}) {

@@ -61,6 +61,22 @@ Json ToJson(const WindowValue& value, const Names& names) {
   return json;
 }
 
+// Returns why values of a window are missing: the reason of all, or those of each.
+std::string MissingOf(const MeasuredWindow& window) {
+  const auto& values = window.values;
+  if (std::ranges::all_of(values, [&](const WindowValue& value) {
+        return value.missing == values.front().missing;
+      })) {
+    return values.empty() ? "" : values.front().missing;
+  }
+  std::vector<std::string> reasons;
+  for (const WindowValue& value : values) {
+    if (value.missing.empty()) continue;
+    reasons.push_back(fmt::format("{}: {}", NameOf(value.measure), value.missing));
+  }
+  return fmt::format("{}", fmt::join(reasons, "; "));
+}
+
 Json RowsOf(const Matrix& matrix) {
   Json rows = Json::array();
   for (int i = 0; i < matrix.rows(); ++i) {
@@ -192,22 +208,31 @@ std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names, 
 
 std::string ToCsv(const std::vector<MeasuredWindow>& windows, const Names& names) {
   std::string text = "window,first_row,last_row";
-  if (!windows.empty()) {
-    for (const WindowValue& value : windows.front().values) {
-      text += fmt::format(",{}", NameOf(value.measure));
-      if (value.partition) text += fmt::format(",{}_partition", NameOf(value.measure));
-    }
-    if (windows.front().legacy) text += ",mean_absolute_correlation";
+  std::vector<bool> partitioned;  // by measure: whether any window has a partition
+  for (std::size_t i = 0; !windows.empty() && i < windows.front().values.size(); ++i) {
+    const std::string_view measure = NameOf(windows.front().values[i].measure);
+    partitioned.push_back(std::ranges::any_of(windows, [&](const MeasuredWindow& window) {
+      return window.values[i].partition.has_value();
+    }));
+    text += fmt::format(",{}", measure);
+    if (partitioned.back()) text += fmt::format(",{}_partition", measure);
   }
-  text += '\n';
+  const bool legacy = std::ranges::any_of(
+      windows, [](const MeasuredWindow& window) { return window.legacy.has_value(); });
+  if (legacy) text += ",mean_absolute_correlation";
+  const bool missing = std::ranges::any_of(
+      windows, [](const MeasuredWindow& window) { return !MissingOf(window).empty(); });
+  text += missing ? ",missing\n" : "\n";
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const MeasuredWindow& window = windows[i];
     text += fmt::format("{},{},{}", i, window.first, window.last);
-    for (const WindowValue& value : window.values) {
+    for (std::size_t measure = 0; measure < window.values.size(); ++measure) {
+      const WindowValue& value = window.values[measure];
       text += value.missing.empty() ? fmt::format(",{}", value.value) : ",";
-      if (value.partition) text += ',' + Quoted(PartitionText(value, names));
+      if (partitioned[measure]) text += ',' + Quoted(PartitionText(value, names));
     }
-    if (window.legacy) text += fmt::format(",{}", *window.legacy);
+    if (legacy) text += window.legacy ? fmt::format(",{}", *window.legacy) : ",";
+    if (missing) text += ',' + Quoted(MissingOf(window));
     text += '\n';
   }
   return text;

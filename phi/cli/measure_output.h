@@ -45,7 +45,7 @@ std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names,
                   bool bias_holds = true);
 
 // CSV columns: window, first_row, last_row, then each measure, followed by its partition if it has
-// one.
+// one; `missing`, why cells are empty, if any are.
 std::string ToCsv(const std::vector<MeasuredWindow>& windows, const Names& names);
 Json ToJson(const std::vector<MeasuredWindow>& windows, const Names& names);
 

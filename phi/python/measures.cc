@@ -162,6 +162,7 @@ nb::list MeasureWindows(const std::vector<Array>& arrays, const Names& names, nb
   const SlidingOptions sliding = {.length = given.Whole<std::int64_t>("length", 1, kMaxRows),
                                   .step = given.Whole<std::int64_t>("step", 1, kMaxRows),
                                   .threads = request.threads};
+  Check(CheckNumbers(request.trials, names));
   const auto windows = ValueOf(
       WithoutLock([&] { return MeasureSliding(request.trials, request.options, sliding); }));
   nb::list found;
