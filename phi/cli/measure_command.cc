@@ -144,11 +144,7 @@ void AddPrepared(const Prepared& prepared, const SeriesTable& table, Json& docum
     document["trials_cut"] = prepared.cut;
     text += prepared.cut + '\n';
   }
-  if (!table.left_out.empty()) {
-    document["left_out"] = table.left_out;
-    text += fmt::format("left out as times: {}; --columns includes them\n",
-                        fmt::join(table.left_out, ", "));
-  }
+  AddReading(table, document, text);
 }
 
 Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table,
@@ -241,7 +237,7 @@ Result<int> RunMeasure(const MeasureArguments& arguments) {
 }
 
 void AddData(CLI::App& options, MeasureArguments& arguments) {
-  AddSeries(options, arguments.file, arguments.read.columns, "columns to measure");
+  AddSeries(options, arguments.file, arguments.read, "columns to measure");
   AddOption(options, "--trials", arguments.read.trials, "COLUMN",
             "column that identifies the trial; past and present never span trials");
   AddDefaulted(options, "-t,--tau", arguments.lag, "lag from past to present, in rows", "INT");

@@ -297,6 +297,19 @@ Json ToJson(const Granger& granger, const Names& names) {
   return json;
 }
 
+void AddReading(const SeriesTable& table, Json& document, std::string& text) {
+  if (!table.left_out.empty()) {
+    document["left_out"] = table.left_out;
+    text += fmt::format("left out as times: {}; --columns includes them\n",
+                        fmt::join(table.left_out, ", "));
+  }
+  if (table.numbers_as_names) {
+    document["header"] = "numbers";
+    text +=
+        "the first row counts the columns and was taken for their names; --header no measures it\n";
+  }
+}
+
 void AddOutputFormat(CLI::App& options, OutputFormat& format, const std::string& csv_help) {
   auto* const json = options.add_flag("--json", format.json, "print JSON");
   options.add_flag("--csv", format.csv, csv_help)->excludes(json);

@@ -16,6 +16,7 @@
 #include "phi/measures/sliding_windows.h"
 #include "phi/measures/whole_series.h"
 #include "phi/measures/window.h"
+#include "phi/series/series_table.h"
 
 namespace reveza::phi {
 
@@ -54,6 +55,10 @@ Json ToJson(const std::vector<Complex>& complexes, const Names& names);
 
 std::string ToText(const Granger& granger, const Names& names);
 Json ToJson(const Granger& granger, const Names& names);
+
+// Adds what was not taken as it stands in the file: columns that were left out, and a first row of
+// numbers that was taken for names.
+void AddReading(const SeriesTable& table, Json& document, std::string& text);
 
 // Which form to print; a text table if neither.
 struct OutputFormat {

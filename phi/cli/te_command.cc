@@ -230,7 +230,7 @@ void AddSets(CLI::App& options, TeArguments& arguments) {
 Action AddTeCommand(CLI::App& options) {
   const auto arguments = std::make_shared<TeArguments>();
   constexpr int kMaxCount = 1'000'000;
-  AddSeries(options, arguments->file, arguments->read.columns, "columns to use");
+  AddSeries(options, arguments->file, arguments->read, "columns to use");
   AddOption(options, "--trials", arguments->read.trials, "COLUMN",
             "column that identifies the trial; past and present never span trials");
   AddOption(options, "--estimator", arguments->estimator, "discrete|gauss|ksg",

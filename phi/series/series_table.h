@@ -19,6 +19,7 @@ struct SeriesTable {
   std::vector<std::int64_t> trials = {0};
   std::vector<std::int64_t> lines = {};    // of the file, by row; empty if it has no lines
   std::vector<std::string> left_out = {};  // columns of times, which were not asked for
+  bool numbers_as_names = false;           // the first row was numbers, and taken for names
 
   int variables() const { return static_cast<int>(names.size()); }
   std::int64_t length() const {
@@ -46,6 +47,14 @@ struct ReadOptions {
   std::string trials = {};
   // Delimited text only: whether fields that are not numbers become NaN instead of an error.
   bool text_is_missing = false;
+  // Delimited text only: whether the first row has the names of the columns.
+  enum class Header {
+    kDetect,  // if it has text, or counts its columns from 0 or 1 above a row of decimals
+    kText,    // if it has text
+    kYes,
+    kNo
+  };
+  Header header = Header::kDetect;
 };
 
 // Drops rows with missing values if `missing` is "drop", and returns their number; else returns
