@@ -300,8 +300,9 @@ Json ToJson(const Granger& granger, const Names& names) {
 void AddReading(const SeriesTable& table, Json& document, std::string& text) {
   if (!table.left_out.empty()) {
     document["left_out"] = table.left_out;
+    const auto shown = [](const std::string& name) { return name.empty() ? "''" : name; };
     text += fmt::format("left out as times: {}; --columns includes them\n",
-                        fmt::join(table.left_out, ", "));
+                        fmt::join(table.left_out | std::views::transform(shown), ", "));
   }
   if (table.numbers_as_names) {
     document["header"] = "numbers";

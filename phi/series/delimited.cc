@@ -100,6 +100,7 @@ class DelimitedReader {
       RETURN_IF_ERROR(Add(names, table));
     }
     if (table.values.empty()) return InvalidArgument(name_ + ": no rows");
+    LeaveOutCounters(options_, table);
     return table;
   }
 

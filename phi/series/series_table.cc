@@ -32,6 +32,17 @@ Result<std::size_t> FindColumn(const std::vector<std::string>& names, const std:
                          DidYouMean(wanted, views), names.size());
 }
 
+// Returns whether the values of a column increase from row to row within each trial.
+bool Increases(const std::vector<SeriesView>& trials, std::size_t column) {
+  std::int64_t steps = 0;
+  for (const SeriesView& trial : trials) {
+    for (std::int64_t t = 1; t < trial.length; ++t, ++steps) {
+      if (!(trial.Row(t)[column] > trial.Row(t - 1)[column])) return false;
+    }
+  }
+  return steps > 0;
+}
+
 }  // namespace
 
 std::vector<SeriesView> SeriesTable::Trials() const {
@@ -133,6 +144,39 @@ bool IsTimeName(std::string_view name) {
   constexpr std::array<std::string_view, 13> kUnits = {
       "", "s", "ms", "us", "ns", "sec", "seconds", "min", "h", "hours", "utc", "time", "unix"};
   return std::ranges::find(kUnits, rest) != kUnits.end();
+}
+
+bool IsCounterName(std::string_view name) {
+  std::string lower(name);
+  for (char& letter : lower) {
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return lower.empty() || lower == "index" || lower == "sample" || lower.starts_with("unnamed: ") ||
+         lower.starts_with("__index_level_");
+}
+
+void LeaveOutCounters(const ReadOptions& options, SeriesTable& table) {
+  if (!options.columns.empty() || std::ranges::none_of(table.names, IsCounterName)) return;
+  const std::vector<SeriesView> trials = table.Trials();
+  std::vector<std::size_t> kept;
+  std::vector<std::string> names, left_out;
+  for (std::size_t column = 0; column < table.names.size(); ++column) {
+    if (IsCounterName(table.names[column]) && Increases(trials, column)) {
+      left_out.push_back(table.names[column]);
+    } else {
+      kept.push_back(column);
+      names.push_back(table.names[column]);
+    }
+  }
+  if (kept.empty()) return;
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(table.length()) * kept.size());
+  for (std::int64_t row = 0; row < table.length(); ++row) {
+    for (const std::size_t column : kept) values.push_back(table.View().Row(row)[column]);
+  }
+  table.values = std::move(values);
+  table.names = std::move(names);
+  table.left_out.insert(table.left_out.begin(), left_out.begin(), left_out.end());
 }
 
 Result<SelectedColumns> SelectColumns(const std::vector<std::string>& names,

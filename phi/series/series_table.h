@@ -18,7 +18,7 @@ struct SeriesTable {
   // First row of each trial, ascending from 0; never empty.
   std::vector<std::int64_t> trials = {0};
   std::vector<std::int64_t> lines = {};    // of the file, by row; empty if it has no lines
-  std::vector<std::string> left_out = {};  // columns of times, which were not asked for
+  std::vector<std::string> left_out = {};  // columns of times and counters, not asked for
   bool numbers_as_names = false;           // the first row was numbers, and taken for names
 
   int variables() const { return static_cast<int>(names.size()); }
@@ -39,8 +39,8 @@ struct SeriesTable {
 };
 
 struct ReadOptions {
-  // Columns to read, in this order, by name or 0-based index; empty: all except the trial column
-  // and columns whose names say that they hold times (IsTimeName()).
+  // Columns to read, in this order, by name or 0-based index; empty: all except the trial column,
+  // columns whose names say that they hold times (IsTimeName()), and counters of rows.
   std::vector<std::string> columns = {};
   // Column whose value changes where a new trial begins; empty: a single trial (three-dimensional
   // NumPy files: one trial per element of the first dimension).
@@ -92,6 +92,12 @@ struct SelectedColumns {
 // Whether a column of this name holds times: "t", "time", "timestamp", "date", "datetime",
 // "seconds", "elapsed" or "epoch", perhaps with a unit, in any case.
 bool IsTimeName(std::string_view name);
+// Whether a column of this name may count rows: an index without a name, as pandas writes it
+// ("", "Unnamed: 0", "__index_level_0__"), "index" or "sample".
+bool IsCounterName(std::string_view name);
+// Leaves out columns with such names whose values increase from row to row within each trial,
+// unless `options` lists columns.
+void LeaveOutCounters(const ReadOptions& options, SeriesTable& table);
 // Finds the columns selected by `options`; the trial column is not chosen unless it is listed.
 Result<SelectedColumns> SelectColumns(const std::vector<std::string>& names,
                                       const std::string& file, const ReadOptions& options);

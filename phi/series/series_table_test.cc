@@ -64,6 +64,23 @@ TEST(SeriesTableTest, CutsTrialsAndLeavesOutShorterOnes) {
   EXPECT_EQ(table->lines, (std::vector<std::int64_t>{2, 3, 6, 7}));
 }
 
+TEST(SeriesTableTest, LeavesOutCountersOfRows) {
+  for (const std::string name : {"", "Unnamed: 0", "__index_level_0__", "index", "Sample"}) {
+    const auto table = ReadDelimited(name + ",a,b\n7,1,2\n8,2,1\n9,5,5\n", "s", {});
+    ASSERT_TRUE(table) << table.error().message;
+    EXPECT_EQ(table->names, (std::vector<std::string>{"a", "b"})) << name;
+    EXPECT_EQ(table->left_out, (std::vector<std::string>{name}));
+    EXPECT_EQ(table->values, (std::vector<double>{1, 2, 2, 1, 5, 5}));
+    // Values that do not count are measured.
+    const auto other = ReadDelimited(name + ",a\n7,1\n8,2\n8,5\n", "s", {});
+    EXPECT_EQ(other->variables(), 2) << name;
+  }
+  const std::string text = "index,a,trial\n0,5,x\n1,4,x\n0,6,y\n1,2,y\n";
+  EXPECT_EQ(ReadDelimited(text, "s", {.trials = "trial"})->names, std::vector<std::string>{"a"});
+  EXPECT_EQ(ReadDelimited(text, "s", {.columns = {"index", "a"}})->variables(), 2);
+  EXPECT_EQ(ReadDelimited("index\n0\n1\n", "s", {})->variables(), 1);
+}
+
 TEST(SeriesTableTest, RecognisesTimesByName) {
   for (const char* name : {"t", "time", "Time", "time_ms", "time (s)", "timestamp", "DateTime",
                            "seconds", "date", "timestamps", "Timestamp_ns", "Timestamp (UTC)",
