@@ -54,6 +54,11 @@ std::vector<SeriesView> SeriesTable::Trials() const {
   return views;
 }
 
+std::int64_t SeriesTable::PlaceOf(std::int64_t row) const {
+  const std::vector<std::int64_t>& places = lines.empty() ? rows : lines;
+  return places.empty() ? row : places[static_cast<std::size_t>(row)];
+}
+
 std::string SeriesTable::FirstMissing() const {
   if (AllFinite(values)) return "";
   const auto found =
@@ -61,8 +66,7 @@ std::string SeriesTable::FirstMissing() const {
   const auto at = static_cast<std::size_t>(found - values.begin());
   const std::size_t row = at / names.size();
   return fmt::format("{} {}: '{}' is {}", lines.empty() ? "row" : "line",
-                     lines.empty() ? static_cast<std::int64_t>(row) : lines[row],
-                     names[at % names.size()], *found);
+                     PlaceOf(static_cast<std::int64_t>(row)), names[at % names.size()], *found);
 }
 
 std::int64_t SeriesTable::DropMissing() {
@@ -85,7 +89,7 @@ std::int64_t SeriesTable::DropMissing() {
     }
     begins = false;
     kept.values.insert(kept.values.end(), all.begin(), all.end());
-    if (!lines.empty()) kept.lines.push_back(lines[static_cast<std::size_t>(row)]);
+    (lines.empty() ? kept.rows : kept.lines).push_back(PlaceOf(row));
   }
   const std::int64_t dropped =
       length() - static_cast<std::int64_t>(kept.values.size() / names.size());
@@ -93,24 +97,27 @@ std::int64_t SeriesTable::DropMissing() {
   values = std::move(kept.values);
   trials = std::move(kept.trials);
   lines = std::move(kept.lines);
+  rows = std::move(kept.rows);
   return dropped;
 }
 
-void SeriesTable::CutTrials(std::int64_t rows) {
+void SeriesTable::CutTrials(std::int64_t common) {
   SeriesTable kept;
   kept.trials.clear();
   for (std::size_t trial = 0; trial < trials.size(); ++trial) {
     const std::int64_t first = trials[trial];
     const std::int64_t end = trial + 1 < trials.size() ? trials[trial + 1] : length();
-    if (end - first < rows) continue;
+    if (end - first < common) continue;
     kept.trials.push_back(static_cast<std::int64_t>(kept.values.size() / names.size()));
-    kept.values.insert(kept.values.end(), View().Row(first), View().Row(first + rows));
-    if (lines.empty()) continue;
-    kept.lines.insert(kept.lines.end(), lines.begin() + first, lines.begin() + first + rows);
+    kept.values.insert(kept.values.end(), View().Row(first), View().Row(first + common));
+    for (std::int64_t row = first; row < first + common; ++row) {
+      (lines.empty() ? kept.rows : kept.lines).push_back(PlaceOf(row));
+    }
   }
   values = std::move(kept.values);
   trials = std::move(kept.trials);
   lines = std::move(kept.lines);
+  rows = std::move(kept.rows);
 }
 
 Result<std::int64_t> ResolveMissing(SeriesTable& table, std::string_view missing,

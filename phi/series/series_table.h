@@ -17,7 +17,9 @@ struct SeriesTable {
   std::vector<double> values;      // row-major, length() x variables()
   // First row of each trial, ascending from 0; never empty.
   std::vector<std::int64_t> trials = {0};
-  std::vector<std::int64_t> lines = {};    // of the file, by row; empty if it has no lines
+  std::vector<std::int64_t> lines = {};  // of the file, by row; empty if it has no lines
+  // Rows of a file without lines, if some were dropped or cut.
+  std::vector<std::int64_t> rows = {};
   std::vector<std::string> left_out = {};  // columns of times and counters, not asked for
   bool numbers_as_names = false;           // the first row was numbers, and taken for names
 
@@ -26,6 +28,8 @@ struct SeriesTable {
     return names.empty() ? 0 : static_cast<std::int64_t>(values.size() / names.size());
   }
   SeriesView View() const { return {values.data(), length(), variables(), variables()}; }
+  // Returns the line of the file, or its row from 0 if it has no lines, of a row of this table.
+  std::int64_t PlaceOf(std::int64_t row) const;
   // Returns a view of each trial; views are valid as long as this table.
   std::vector<SeriesView> Trials() const;
 
@@ -34,8 +38,8 @@ struct SeriesTable {
   // Drops rows with values that are not finite; a new trial begins after each gap. Returns the
   // number of dropped rows.
   std::int64_t DropMissing();
-  // Keeps the first `rows` rows of the trials that have as many.
-  void CutTrials(std::int64_t rows);
+  // Keeps the first `common` rows of the trials that have as many.
+  void CutTrials(std::int64_t common);
 };
 
 struct ReadOptions {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -53,6 +54,17 @@ TEST(SeriesTableTest, DropsRowsAndKeepsTrials) {
   EXPECT_EQ(table->values, (std::vector<double>{1, 1, 3, 3, 4, 4}));
   EXPECT_EQ(table->trials, (std::vector<std::int64_t>{0, 1, 2}));
   EXPECT_EQ(table->lines, (std::vector<std::int64_t>{3, 5, 6}));
+}
+
+TEST(SeriesTableTest, KeepsTheNumbersOfRowsWithoutLines) {
+  SeriesTable table = {.names = {"a"}, .values = {0, 1, NAN, 3, 4, 5, NAN, 7}, .trials = {0, 4}};
+  EXPECT_EQ(table.PlaceOf(3), 3);
+  EXPECT_EQ(table.DropMissing(), 2);
+  EXPECT_EQ(table.PlaceOf(2), 3);
+  EXPECT_EQ(table.PlaceOf(5), 7);
+  table.CutTrials(2);
+  EXPECT_EQ(table.values, (std::vector<double>{0, 1, 4, 5}));
+  EXPECT_EQ(table.PlaceOf(2), 4);
 }
 
 TEST(SeriesTableTest, CutsTrialsAndLeavesOutShorterOnes) {
