@@ -104,6 +104,10 @@ Result<int> RunSliding(const MeasureArguments& arguments, const SeriesTable& tab
   document["window"] = sliding.length;
   document["step"] = sliding.step;
   if (arguments.output.json) document["windows"] = ToJson(windows, table.names);
+  std::string reading;
+  AddReading(table, document, reading);
+  // The output is CSV, which other programs read.
+  if (!arguments.output.json) fmt::print(stderr, "{}", reading);
   // Windows have no text table; CSV is the default. `phi plot` is for viewing.
   const std::string csv = ToCsv(windows, table.names);
   PrintResult(arguments.output, document, csv, csv);

@@ -322,6 +322,14 @@ TEST_F(PhiTest, LeavesOutTimesUnlessTheyAreAskedFor) {
             std::string::npos);
   EXPECT_EQ(nlohmann::json::parse(Phi(arguments + " --columns a,b,0").output)["variables"].size(),
             3U);
+  for (const std::string command :
+       {"te times.csv --estimator gauss", "measure times.csv -m si --window 40"}) {
+    EXPECT_NE(Phi(command).output.find("left out as times: Time (s)"), std::string::npos)
+        << command;
+    EXPECT_EQ(nlohmann::json::parse(Phi(command + " --json").output)["left_out"],
+              nlohmann::json({"Time (s)"}))
+        << command;
+  }
 }
 
 TEST_F(PhiTest, MarksApproximateMinima) {

@@ -202,6 +202,7 @@ Result<int> RunTe(const TeArguments& arguments) {
   Json document =
       arguments.output.json ? ToJson(transfers, table, arguments, request) : Json::object();
   std::string text = ToText(transfers, table, arguments, request);
+  AddReading(table, document, text);
   if (dropped > 0) {
     document["rows_dropped"] = dropped;
     text += fmt::format("{} rows with missing values dropped\n", dropped);
