@@ -212,7 +212,8 @@ Status CheckVariation(const TransferColumns& columns, const ContinuousTransferOp
   for (const auto* const of : {&columns.sources, &columns.targets, &columns.given}) {
     for (const int column : *of) {
       if (scales[static_cast<std::size_t>(column)].factor > 0.0) continue;
-      return InvalidArgument("{} is constant; leave it out", VariableName(options.names, column));
+      return InvalidArgument("{} is constant; choose others with --columns",
+                             VariableName(options.names, column));
     }
   }
   return {};

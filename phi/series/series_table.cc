@@ -23,7 +23,10 @@ namespace {
 Result<std::size_t> FindColumn(const std::vector<std::string>& names, const std::string& file,
                                std::string_view wanted) {
   if (const auto named = std::ranges::find(names, wanted); named != names.end()) {
-    return static_cast<std::size_t>(named - names.begin());
+    const auto again = std::find(named + 1, names.end(), wanted);
+    if (again == names.end()) return static_cast<std::size_t>(named - names.begin());
+    return InvalidArgument("{}: columns {} and {} are both named '{}'; select one by its index",
+                           file, named - names.begin(), again - names.begin(), wanted);
   }
   const auto number = ParseNumber<std::size_t>(wanted);
   if (number && *number < names.size()) return *number;

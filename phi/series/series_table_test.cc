@@ -56,6 +56,15 @@ TEST(SeriesTableTest, DropsRowsAndKeepsTrials) {
   EXPECT_EQ(table->lines, (std::vector<std::int64_t>{3, 5, 6}));
 }
 
+TEST(SeriesTableTest, ANameOfTwoColumnsSelectsNeither) {
+  const std::string text = "a,a,b\n1,2,3\n";
+  const auto table = ReadDelimited(text, "s", {.columns = {"a", "b"}});
+  ASSERT_FALSE(table);
+  EXPECT_NE(table.error().message.find("columns 0 and 1 are both named 'a'"), std::string::npos);
+  EXPECT_EQ(ReadDelimited(text, "s", {.columns = {"1", "b"}})->values, (std::vector<double>{2, 3}));
+  EXPECT_EQ(ReadDelimited(text, "s", {})->variables(), 3);
+}
+
 TEST(SeriesTableTest, KeepsTheNumbersOfRowsWithoutLines) {
   SeriesTable table = {.names = {"a"}, .values = {0, 1, NAN, 3, 4, 5, NAN, 7}, .trials = {0, 4}};
   EXPECT_EQ(table.PlaceOf(3), 3);

@@ -43,8 +43,8 @@ Result<std::vector<SymbolSeries>> Binned(const SeriesView& series, const Names& 
   std::vector<SymbolSeries> binned;
   for (std::size_t column = 0; column < found.size(); ++column) {
     if (!found[column]) {
-      return Fail(found[column].error().code, "{}: {}", names[column],
-                  found[column].error().message);
+      return Fail(found[column].error().code, "'{}': {}; choose other columns with --columns",
+                  names[column], found[column].error().message);
     }
     binned.push_back(*std::move(found[column]));
   }
