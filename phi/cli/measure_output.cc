@@ -42,6 +42,16 @@ std::string Note(const WindowValue& value) {
   return note;
 }
 
+std::string Note(const MeasuredValue& measured) {
+  std::string note = Note(measured.value);
+  const auto add = [&](const std::string& what, const std::string& reason) {
+    if (!reason.empty()) note += fmt::format("{}no {}: {}", note.empty() ? "" : "; ", what, reason);
+  };
+  if (measured.significance) add("p", measured.significance->missing);
+  if (measured.interval) add("interval", measured.interval->missing);
+  return note;
+}
+
 Json ToJson(const WindowValue& value, const Names& names) {
   Json json = {{"measure", NameOf(value.measure)}, {"nats", value.value}};
   if (!value.missing.empty()) {
@@ -146,12 +156,14 @@ std::string ToTable(const std::vector<MeasuredValue>& values, const Names& names
     cells.emplace_back(NameOf(row.value.measure));
     cells.push_back(row.value.missing.empty() ? Nats(row.value.value) : "-");
     cells.push_back(row.bias ? fmt::format("{:.6f}", row.value.value - *row.bias) : "");
-    cells.push_back(
-        row.interval ? fmt::format("{:.4f} to {:.4f}", row.interval->low, row.interval->high) : "");
-    cells.push_back(row.significance ? fmt::format("{:.4f}", row.significance->null_high) : "");
-    cells.push_back(row.significance ? fmt::format("{:.4g}", row.significance->p) : "");
+    const bool bounded = row.interval && row.interval->missing.empty();
+    const bool tested = row.significance && row.significance->missing.empty();
+    cells.push_back(bounded ? fmt::format("{:.4f} to {:.4f}", row.interval->low, row.interval->high)
+                            : "");
+    cells.push_back(tested ? fmt::format("{:.4f}", row.significance->null_high) : "");
+    cells.push_back(tested ? fmt::format("{:.4g}", row.significance->p) : "");
     cells.push_back(PartitionText(row.value, names));
-    cells.push_back(Note(row.value));
+    cells.push_back(Note(row));
     if (row.bias) rows.front()[2] = "bias-corrected";
     if (row.interval) rows.front()[3] = "95% interval";
     if (row.significance) {
@@ -172,12 +184,16 @@ Json ToJson(const std::vector<MeasuredValue>& values, const Names& names) {
                          {"high", value.interval->high},
                          {"replicates", value.interval->replicates},
                          {"block", value.interval->block}};
+      if (!value.interval->missing.empty()) row["interval"]["missing"] = value.interval->missing;
     }
     if (value.significance) {
       row["surrogates"] = {{"p", value.significance->p},
                            {"null_mean", value.significance->null_mean},
                            {"null_95_percent", value.significance->null_high},
                            {"count", value.significance->surrogates}};
+      if (!value.significance->missing.empty()) {
+        row["surrogates"]["missing"] = value.significance->missing;
+      }
     }
     rows.push_back(std::move(row));
   }
@@ -188,7 +204,7 @@ std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names, 
   std::string text =
       "measure,nats,less_bias,low,high,null_95_percent,p,partition,exact,less_bias_holds\n";
   const auto optional = [](const auto& from, auto member) {
-    return from ? fmt::format("{}", (*from).*member) : std::string();
+    return from && from->missing.empty() ? fmt::format("{}", (*from).*member) : std::string();
   };
   for (const MeasuredValue& row : values) {
     text +=

@@ -137,6 +137,21 @@ TEST(SurrogateTest, DetectCouplingOnlyIfPresent) {
   }
 }
 
+TEST(SurrogateTest, OneWithoutAValueLeavesTheTestAndTheIntervalEmpty) {
+  const Significance tested = SignificanceOf(0.5, {0.1, 0.7, 0.2});
+  EXPECT_EQ(tested.p, 0.5);
+  EXPECT_EQ(tested.missing, "");
+  const Significance without = SignificanceOf(0.5, {0.1, NAN, 0.2});
+  EXPECT_TRUE(std::isnan(without.p));
+  EXPECT_TRUE(std::isnan(without.null_mean));
+  EXPECT_EQ(without.surrogates, 3);
+  EXPECT_NE(without.missing.find("1 of 3"), std::string::npos) << without.missing;
+  EXPECT_EQ(IntervalOf(0.5, {0.4, 0.4, 0.4}, 7).low, 0.6);
+  const Interval none = IntervalOf(0.5, {NAN, 0.4, NAN}, 7);
+  EXPECT_TRUE(std::isnan(none.low) && std::isnan(none.high));
+  EXPECT_NE(none.missing.find("2 of 3"), std::string::npos) << none.missing;
+}
+
 TEST(SurrogateTest, DoNotDependOnThreads) {
   const auto values = Simulated(RandomSystem(3, 20), 100, 13);
   const SeriesView view = ViewOf(values, 3);

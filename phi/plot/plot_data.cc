@@ -179,7 +179,7 @@ void AddSurrogateBands(const SeriesView& series, int window, WindowOptions wante
     return;
   }
   for (std::size_t i = 0; i < tracks.size(); ++i) {
-    if (!(*tested)[i]) continue;
+    if (!(*tested)[i] || !(*tested)[i]->missing.empty()) continue;
     const Significance& found = *(*tested)[i];
     tracks[i]->null_band = {
         -std::numeric_limits<double>::infinity(), found.null_mean, found.null_high,

@@ -52,6 +52,7 @@ nb::object DictOf(const std::optional<Significance>& test) {
   row["null_mean"] = test->null_mean;
   row["null_high"] = test->null_high;
   row["surrogates"] = test->surrogates;
+  row["missing"] = test->missing;
   return row;
 }
 
@@ -62,6 +63,7 @@ nb::object DictOf(const std::optional<Interval>& interval) {
   row["high"] = interval->high;
   row["replicates"] = interval->replicates;
   row["block"] = interval->block;
+  row["missing"] = interval->missing;
   return row;
 }
 
