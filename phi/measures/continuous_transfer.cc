@@ -62,7 +62,8 @@ std::vector<Origin> Unmoved(std::size_t trials) {
   return origins;
 }
 
-// Makes the points of the trials, each with the sources of its origin, which is as long.
+// Makes the points of the trials, each with the sources of its origin, which is as long. There are
+// none where the past of the sources would span the seam of a shift.
 ConditionedPoints PointsOf(std::span<const SeriesView> trials, const TransferColumns& columns,
                            const ContinuousTransferOptions& options,
                            const std::vector<Scale>& scales, std::span<const Origin> origins) {
@@ -82,6 +83,8 @@ ConditionedPoints PointsOf(std::span<const SeriesView> trials, const TransferCol
                               scales[column].factor);
     };
     for (std::int64_t t = FirstRow(options); t < view.length; ++t) {
+      const std::int64_t latest = (t - options.delay + origins[trial].shift) % view.length;
+      if (latest < options.source_history - 1) continue;
       for (const int target : columns.targets) {
         for (int i = 1; i <= options.target_history; ++i) add(view, t - i, target);
       }
@@ -90,9 +93,7 @@ ConditionedPoints PointsOf(std::span<const SeriesView> trials, const TransferCol
       }
       for (const int target : columns.targets) add(view, t, target);
       for (const int source : columns.sources) {
-        for (int i = 0; i < options.source_history; ++i) {
-          add(origin, (t - options.delay - i + origins[trial].shift) % view.length, source);
-        }
+        for (int i = 0; i < options.source_history; ++i) add(origin, latest - i, source);
       }
     }
   }
