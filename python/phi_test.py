@@ -47,7 +47,7 @@ class PackageTest(Program):
                 self.assertEqual((value.significance.p, value.significance.null_mean, value.significance.null_high),
                                  (test["p"], test["null_mean"], test["null_95_percent"]))
             if value.interval is not None:
-                self.assertEqual(dataclasses.asdict(value.interval), row["interval"])
+                self.assertEqual(dataclasses.asdict(value.interval), {**row["interval"], "missing": ""})
 
     def test_measure(self):
         found = phi.measure(self.series, bias=True, surrogates=19, bootstrap=20, seed=7)
@@ -76,6 +76,19 @@ class PackageTest(Program):
         for trials in (self.trials, list(self.trials)):
             found = phi.measure(trials, "si,wms", surrogates=19)
             self.check_values(found, rows["measures"])
+
+    def test_pieces_between_gaps_are_shifted(self):
+        pieces = [numpy.ascontiguousarray(trial[: 20 + 5 * i]) for i, trial in enumerate(list(self.trials) * 3)]
+        for call in (phi.measure, phi.phiid, phi.oinfo):
+            arguments = {"measures": "si"} if call is phi.measure else {}
+            with self.subTest(call.__name__):
+                by_default, shifted = (repr(dataclasses.asdict(found) if dataclasses.is_dataclass(found)
+                                            else found.orders()) for found in (
+                    call(pieces, surrogates=19, **arguments),
+                    call(pieces, surrogates=19, surrogate="shift", **arguments)))
+                self.assertEqual(by_default, shifted)
+                with self.assertRaisesRegex(ValueError, "several lengths"):
+                    call(pieces, surrogates=19, surrogate="trials", **arguments)
 
     def test_minimum_partition(self):
         found = phi.mip(self.series, "phi_g")

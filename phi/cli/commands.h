@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/cli/command_line.h"
 #include "common/cli/completion.h"
+#include "phi/series/series_table.h"
 
 namespace reveza::phi {
 
@@ -38,16 +39,29 @@ CLI::Option* AddDefaulted(CLI::App& options, const std::string& name, T& value,
   return AddOption(options, name, value, type, help)->capture_default_str();
 }
 
-// Adds the FILE of a time series and its --columns, of which the help says `use`.
-inline void AddSeries(CLI::App& options, std::string& file, std::vector<std::string>& columns,
+// Adds the FILE of a time series, its --columns, of which the help says `use`, and --header.
+inline void AddSeries(CLI::App& options, std::string& file, ReadOptions& read,
                       const std::string& use) {
   options
       .add_option("FILE", file,
                   "time series with one row per time step (.csv, .tsv, .txt, .npy, .parquet)")
       ->required();
-  AddOption(options, "--columns", columns, "COLUMN,...",
+  AddOption(options, "--columns", read.columns, "COLUMN,...",
             use + ", by name or 0-based index; default: all")
       ->delimiter(',');
+  options
+      .add_option_function<std::string>(
+          "--header",
+          [&read](const std::string& text) {
+            using Header = ReadOptions::Header;
+            read.header = text == "yes"  ? Header::kYes
+                          : text == "no" ? Header::kNo
+                                         : Header::kDetect;
+          },
+          "whether the first row of a text file has the names of its columns; auto: if it has "
+          "text, or counts them above a row of decimals")
+      ->type_name("auto|yes|no")
+      ->check(CLI::IsMember({"auto", "yes", "no"}));
 }
 
 // Adds --missing, by default "refuse".

@@ -104,18 +104,57 @@ Result<int> RunSliding(const MeasureArguments& arguments, const SeriesTable& tab
   document["window"] = sliding.length;
   document["step"] = sliding.step;
   if (arguments.output.json) document["windows"] = ToJson(windows, table.names);
+  std::string reading;
+  AddReading(table, document, reading);
+  // The output is CSV, which other programs read.
+  if (!arguments.output.json) fmt::print(stderr, "{}", reading);
   // Windows have no text table; CSV is the default. `phi plot` is for viewing.
   const std::string csv = ToCsv(windows, table.names);
   PrintResult(arguments.output, document, csv, csv);
   return kDone;
 }
 
+// What became of the rows of a file before they are measured.
+struct Prepared {
+  std::int64_t dropped = 0;  // rows with missing values
+  SurrogateKind surrogate = SurrogateKind::kShift;
+  std::string cut = {};  // CutNote() of the trials
+};
+
+// Drops missing values as asked for, and chooses the surrogates. Trials of several lengths that are
+// to be permuted are cut to one.
+Result<Prepared> Prepare(const MeasureArguments& arguments, SeriesTable& table) {
+  Prepared prepared;
+  // Gaps do not make trials of one recording.
+  const std::size_t recorded = table.trials.size();
+  ASSIGN_OR_RETURN(prepared.dropped, ResolveMissing(table, arguments.missing, arguments.file));
+  const std::vector<SeriesView> trials = table.Trials();
+  ASSIGN_OR_RETURN(prepared.surrogate, ParseSurrogateKind(arguments.surrogate, trials, recorded));
+  if (prepared.surrogate != SurrogateKind::kTrials || HaveOneLength(trials)) return prepared;
+  const std::int64_t rows = CommonLength(trials);
+  table.CutTrials(rows);
+  prepared.cut = CutNote(rows, table.trials.size(), trials.size());
+  return prepared;
+}
+
+// Adds what became of the rows, and the columns that were left out.
+void AddPrepared(const Prepared& prepared, const SeriesTable& table, Json& document,
+                 std::string& text) {
+  if (prepared.dropped > 0) {
+    document["rows_dropped"] = prepared.dropped;
+    text += fmt::format("{} rows with missing values dropped\n", prepared.dropped);
+  }
+  if (!prepared.cut.empty()) {
+    document["trials_cut"] = prepared.cut;
+    text += prepared.cut + '\n';
+  }
+  AddReading(table, document, text);
+}
+
 Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table,
-                     const WindowOptions& options, std::size_t recorded_trials,
-                     std::int64_t dropped) {
+                     const WindowOptions& options, const Prepared& prepared) {
   SignificanceOptions chance = arguments.chance;
-  ASSIGN_OR_RETURN(chance.surrogates.kind,
-                   ParseSurrogateKind(arguments.surrogate, recorded_trials));
+  chance.surrogates.kind = prepared.surrogate;
   chance.bias = arguments.bias == "analytic";
   chance.surrogates.seed = chance.bootstrap.seed = arguments.seed;
   chance.surrogates.threads = chance.bootstrap.threads = arguments.threads;
@@ -128,21 +167,15 @@ Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table
   document["samples"] = whole.samples;
   document["shrinkage_used"] = whole.shrinkage;
   document["condition_number"] = whole.model.condition();
-  if (dropped > 0) document["rows_dropped"] = dropped;
-  if (!table.left_out.empty()) document["left_out"] = table.left_out;
-  document["measures"] = ToJson(whole.values, table.names);
-  if (chance.surrogates.count > 0) document["surrogate"] = NameOf(chance.surrogates.kind);
   std::string text = fmt::format(
       "{}: {} rows, {} variables ({}); tau {}, order {}: {} pairs of past and present, condition "
       "number {:.4g}{}\n",
       arguments.file, table.length(), table.variables(), fmt::join(table.names, ", "),
       options.estimate.lag, options.estimate.order, whole.samples, whole.model.condition(),
       whole.shrinkage > 0 ? fmt::format(", shrinkage {:.4g}", whole.shrinkage) : "");
-  if (dropped > 0) text += fmt::format("{} rows with missing values dropped\n", dropped);
-  if (!table.left_out.empty()) {
-    text += fmt::format("left out as times: {}; --columns includes them\n",
-                        fmt::join(table.left_out, ", "));
-  }
+  AddPrepared(prepared, table, document, text);
+  document["measures"] = ToJson(whole.values, table.names);
+  if (chance.surrogates.count > 0) document["surrogate"] = NameOf(chance.surrogates.kind);
   if (whole.model.condition() > GaussianModel::kWarnCondition) {
     text +=
         "warning: nearly singular; some variables are almost determined by the others, so the "
@@ -179,40 +212,36 @@ Result<int> RunWhole(const MeasureArguments& arguments, const SeriesTable& table
 
 // Measures all subsets of the variables instead.
 Result<int> RunMultiplets(const MeasureArguments& arguments, const SeriesTable& table,
-                          std::size_t recorded_trials, std::int64_t dropped) {
+                          const Prepared& prepared) {
   MultipletRequest request = {.bias = arguments.bias == "analytic",
                               .surrogates = arguments.chance.surrogates};
   request.options.copula = arguments.multiplets == "copula";
   request.options.names = table.names;
   ASSIGN_OR_RETURN(request.options.shrinkage, ShrinkageOf(arguments.shrinkage));
-  ASSIGN_OR_RETURN(request.surrogates.kind,
-                   ParseSurrogateKind(arguments.surrogate, recorded_trials));
+  request.surrogates.kind = prepared.surrogate;
   request.surrogates.seed = arguments.seed;
   request.surrogates.threads = arguments.threads;
   Json document = {{"file", arguments.file}, {"rows", table.length()}};
-  if (dropped > 0) document["rows_dropped"] = dropped;
-  if (!table.left_out.empty()) document["left_out"] = table.left_out;
+  AddPrepared(prepared, table, document, request.notes);
   RETURN_IF_ERROR(PrintMultiplets(table, request, arguments.output, document));
   return kDone;
 }
 
 Result<int> RunMeasure(const MeasureArguments& arguments) {
   ASSIGN_OR_RETURN(auto table, ReadSeries(arguments.file, arguments.read));
-  // Gaps do not make trials of one recording.
-  const std::size_t recorded_trials = table.trials.size();
-  ASSIGN_OR_RETURN(const std::int64_t dropped,
-                   ResolveMissing(table, arguments.missing, arguments.file));
-  if (!arguments.multiplets.empty()) {
-    return RunMultiplets(arguments, table, recorded_trials, dropped);
-  }
+  // Windows keep their places in time, and those with gaps are empty.
+  const bool windows = arguments.sliding.length > 0;
+  SeriesTable recorded;
+  if (windows && arguments.missing == "drop") recorded = table;
+  ASSIGN_OR_RETURN(const Prepared prepared, Prepare(arguments, table));
+  if (!arguments.multiplets.empty()) return RunMultiplets(arguments, table, prepared);
   ASSIGN_OR_RETURN(const auto options, ResolveOptions(arguments, table));
-  return arguments.sliding.length > 0
-             ? RunSliding(arguments, table, options)
-             : RunWhole(arguments, table, options, recorded_trials, dropped);
+  if (!windows) return RunWhole(arguments, table, options, prepared);
+  return RunSliding(arguments, recorded.values.empty() ? table : recorded, options);
 }
 
 void AddData(CLI::App& options, MeasureArguments& arguments) {
-  AddSeries(options, arguments.file, arguments.read.columns, "columns to measure");
+  AddSeries(options, arguments.file, arguments.read, "columns to measure");
   AddOption(options, "--trials", arguments.read.trials, "COLUMN",
             "column that identifies the trial; past and present never span trials");
   AddDefaulted(options, "-t,--tau", arguments.lag, "lag from past to present, in rows", "INT");
@@ -246,8 +275,8 @@ void AddSignificanceOptions(CLI::App& options, MeasureArguments& arguments) {
   AddDefaulted(
       options, "--surrogate", arguments.surrogate,
       "surrogate method: shift (circular), phase (Fourier phase randomisation), iaaft (phases "
-      "and values preserved), trials (permutation of trials), or auto: trials if there are "
-      "five, and else shift",
+      "and values preserved), trials (permutation of trials, cut to one length), or auto: trials "
+      "if there are five of one length, and else shift",
       "auto|shift|phase|iaaft|trials")
       ->needs(surrogates);
   auto* const bootstrap = AddOption(options, "--bootstrap", arguments.chance.bootstrap.count, "N",
@@ -284,7 +313,7 @@ Action AddMeasureCommand(CLI::App& options) {
   AddData(options, *arguments);
   AddMeasureSelection(options, arguments->selection);
   AddSignificanceOptions(options, *arguments);
-  AddMissing(options, arguments->missing)->excludes("--window");
+  AddMissing(options, arguments->missing);
   AddExtraOptions(options, arguments->complexes, arguments->granger);
   AddPhiIdOptions(options, arguments->phiid, true);
   for (const char* whole : {"--complexes", "--granger", "--phiid"}) {

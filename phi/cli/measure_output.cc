@@ -42,6 +42,16 @@ std::string Note(const WindowValue& value) {
   return note;
 }
 
+std::string Note(const MeasuredValue& measured) {
+  std::string note = Note(measured.value);
+  const auto add = [&](const std::string& what, const std::string& reason) {
+    if (!reason.empty()) note += fmt::format("{}no {}: {}", note.empty() ? "" : "; ", what, reason);
+  };
+  if (measured.significance) add("p", measured.significance->missing);
+  if (measured.interval) add("interval", measured.interval->missing);
+  return note;
+}
+
 Json ToJson(const WindowValue& value, const Names& names) {
   Json json = {{"measure", NameOf(value.measure)}, {"nats", value.value}};
   if (!value.missing.empty()) {
@@ -59,6 +69,22 @@ Json ToJson(const WindowValue& value, const Names& names) {
     json["at_least"] = value.at_least;
   }
   return json;
+}
+
+// Returns why values of a window are missing: the reason of all, or those of each.
+std::string MissingOf(const MeasuredWindow& window) {
+  const auto& values = window.values;
+  if (std::ranges::all_of(values, [&](const WindowValue& value) {
+        return value.missing == values.front().missing;
+      })) {
+    return values.empty() ? "" : values.front().missing;
+  }
+  std::vector<std::string> reasons;
+  for (const WindowValue& value : values) {
+    if (value.missing.empty()) continue;
+    reasons.push_back(fmt::format("{}: {}", NameOf(value.measure), value.missing));
+  }
+  return fmt::format("{}", fmt::join(reasons, "; "));
 }
 
 Json RowsOf(const Matrix& matrix) {
@@ -130,12 +156,14 @@ std::string ToTable(const std::vector<MeasuredValue>& values, const Names& names
     cells.emplace_back(NameOf(row.value.measure));
     cells.push_back(row.value.missing.empty() ? Nats(row.value.value) : "-");
     cells.push_back(row.bias ? fmt::format("{:.6f}", row.value.value - *row.bias) : "");
-    cells.push_back(
-        row.interval ? fmt::format("{:.4f} to {:.4f}", row.interval->low, row.interval->high) : "");
-    cells.push_back(row.significance ? fmt::format("{:.4f}", row.significance->null_high) : "");
-    cells.push_back(row.significance ? fmt::format("{:.4g}", row.significance->p) : "");
+    const bool bounded = row.interval && row.interval->missing.empty();
+    const bool tested = row.significance && row.significance->missing.empty();
+    cells.push_back(bounded ? fmt::format("{:.4f} to {:.4f}", row.interval->low, row.interval->high)
+                            : "");
+    cells.push_back(tested ? fmt::format("{:.4f}", row.significance->null_high) : "");
+    cells.push_back(tested ? fmt::format("{:.4g}", row.significance->p) : "");
     cells.push_back(PartitionText(row.value, names));
-    cells.push_back(Note(row.value));
+    cells.push_back(Note(row));
     if (row.bias) rows.front()[2] = "bias-corrected";
     if (row.interval) rows.front()[3] = "95% interval";
     if (row.significance) {
@@ -156,12 +184,16 @@ Json ToJson(const std::vector<MeasuredValue>& values, const Names& names) {
                          {"high", value.interval->high},
                          {"replicates", value.interval->replicates},
                          {"block", value.interval->block}};
+      if (!value.interval->missing.empty()) row["interval"]["missing"] = value.interval->missing;
     }
     if (value.significance) {
       row["surrogates"] = {{"p", value.significance->p},
                            {"null_mean", value.significance->null_mean},
                            {"null_95_percent", value.significance->null_high},
                            {"count", value.significance->surrogates}};
+      if (!value.significance->missing.empty()) {
+        row["surrogates"]["missing"] = value.significance->missing;
+      }
     }
     rows.push_back(std::move(row));
   }
@@ -172,7 +204,7 @@ std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names, 
   std::string text =
       "measure,nats,less_bias,low,high,null_95_percent,p,partition,exact,less_bias_holds\n";
   const auto optional = [](const auto& from, auto member) {
-    return from ? fmt::format("{}", (*from).*member) : std::string();
+    return from && from->missing.empty() ? fmt::format("{}", (*from).*member) : std::string();
   };
   for (const MeasuredValue& row : values) {
     text +=
@@ -192,22 +224,31 @@ std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names, 
 
 std::string ToCsv(const std::vector<MeasuredWindow>& windows, const Names& names) {
   std::string text = "window,first_row,last_row";
-  if (!windows.empty()) {
-    for (const WindowValue& value : windows.front().values) {
-      text += fmt::format(",{}", NameOf(value.measure));
-      if (value.partition) text += fmt::format(",{}_partition", NameOf(value.measure));
-    }
-    if (windows.front().legacy) text += ",mean_absolute_correlation";
+  std::vector<bool> partitioned;  // by measure: whether any window has a partition
+  for (std::size_t i = 0; !windows.empty() && i < windows.front().values.size(); ++i) {
+    const std::string_view measure = NameOf(windows.front().values[i].measure);
+    partitioned.push_back(std::ranges::any_of(windows, [&](const MeasuredWindow& window) {
+      return window.values[i].partition.has_value();
+    }));
+    text += fmt::format(",{}", measure);
+    if (partitioned.back()) text += fmt::format(",{}_partition", measure);
   }
-  text += '\n';
+  const bool legacy = std::ranges::any_of(
+      windows, [](const MeasuredWindow& window) { return window.legacy.has_value(); });
+  if (legacy) text += ",mean_absolute_correlation";
+  const bool missing = std::ranges::any_of(
+      windows, [](const MeasuredWindow& window) { return !MissingOf(window).empty(); });
+  text += missing ? ",missing\n" : "\n";
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const MeasuredWindow& window = windows[i];
     text += fmt::format("{},{},{}", i, window.first, window.last);
-    for (const WindowValue& value : window.values) {
+    for (std::size_t measure = 0; measure < window.values.size(); ++measure) {
+      const WindowValue& value = window.values[measure];
       text += value.missing.empty() ? fmt::format(",{}", value.value) : ",";
-      if (value.partition) text += ',' + Quoted(PartitionText(value, names));
+      if (partitioned[measure]) text += ',' + Quoted(PartitionText(value, names));
     }
-    if (window.legacy) text += fmt::format(",{}", *window.legacy);
+    if (legacy) text += window.legacy ? fmt::format(",{}", *window.legacy) : ",";
+    if (missing) text += ',' + Quoted(MissingOf(window));
     text += '\n';
   }
   return text;
@@ -270,6 +311,20 @@ Json ToJson(const Granger& granger, const Names& names) {
   if (granger.p) json["p"] = RowsOf(*granger.p);
   if (granger.q) json["q"] = RowsOf(*granger.q);
   return json;
+}
+
+void AddReading(const SeriesTable& table, Json& document, std::string& text) {
+  if (!table.left_out.empty()) {
+    document["left_out"] = table.left_out;
+    const auto shown = [](const std::string& name) { return name.empty() ? "''" : name; };
+    text += fmt::format("left out as times: {}; --columns includes them\n",
+                        fmt::join(table.left_out | std::views::transform(shown), ", "));
+  }
+  if (table.numbers_as_names) {
+    document["header"] = "numbers";
+    text +=
+        "the first row counts the columns and was taken for their names; --header no measures it\n";
+  }
 }
 
 void AddOutputFormat(CLI::App& options, OutputFormat& format, const std::string& csv_help) {

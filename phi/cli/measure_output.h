@@ -16,6 +16,7 @@
 #include "phi/measures/sliding_windows.h"
 #include "phi/measures/whole_series.h"
 #include "phi/measures/window.h"
+#include "phi/series/series_table.h"
 
 namespace reveza::phi {
 
@@ -45,7 +46,7 @@ std::string ToCsv(const std::vector<MeasuredValue>& values, const Names& names,
                   bool bias_holds = true);
 
 // CSV columns: window, first_row, last_row, then each measure, followed by its partition if it has
-// one.
+// one; `missing`, why cells are empty, if any are.
 std::string ToCsv(const std::vector<MeasuredWindow>& windows, const Names& names);
 Json ToJson(const std::vector<MeasuredWindow>& windows, const Names& names);
 
@@ -54,6 +55,10 @@ Json ToJson(const std::vector<Complex>& complexes, const Names& names);
 
 std::string ToText(const Granger& granger, const Names& names);
 Json ToJson(const Granger& granger, const Names& names);
+
+// Adds what was not taken as it stands in the file: columns that were left out, and a first row of
+// numbers that was taken for names.
+void AddReading(const SeriesTable& table, Json& document, std::string& text);
 
 // Which form to print; a text table if neither.
 struct OutputFormat {

@@ -234,6 +234,28 @@ TEST_F(PhiTest, PermutesTrialsWhereThereAreFive) {
               "at least 5 trials");
 }
 
+TEST_F(PhiTest, PermutesTrialsOfSeveralLengthsOnlyIfAskedTo) {
+  // Five trials of 100 rows, of which the last lacks half.
+  const std::string text = Series(500);
+  std::size_t end = 0;
+  for (int line = 0; line < 1 + 450; ++line) end = text.find('\n', end) + 1;
+  Write("data.csv", text.substr(0, end));
+  const auto measured = [&](const std::string& arguments) {
+    return nlohmann::json::parse(
+        Phi("measure data.csv --trials trial -m si --surrogates 19 --json " + arguments).output);
+  };
+  const auto shifted = measured("");
+  EXPECT_EQ(shifted["surrogate"], "shift");
+  EXPECT_EQ(shifted["samples"], 450 - 5);
+  EXPECT_FALSE(shifted.contains("trials_cut"));
+  const auto cut = measured("--surrogate trials");
+  EXPECT_EQ(cut["surrogate"], "trials");
+  EXPECT_EQ(cut["samples"], 5 * 49);
+  EXPECT_EQ(cut["rows"], 5 * 50);
+  EXPECT_TRUE(cut.contains("trials_cut"));
+  EXPECT_EQ(cut["measures"][0]["surrogates"]["p"], 0.05);
+}
+
 TEST_F(PhiTest, DropsMissingRowsAndPairsNothingAcross) {
   std::string text = Series(500);
   Write("whole.csv", text);
@@ -248,7 +270,44 @@ TEST_F(PhiTest, DropsMissingRowsAndPairsNothingAcross) {
   EXPECT_EQ(json["rows"], 500);
   EXPECT_EQ(json["samples"], 498);
   EXPECT_EQ(json["surrogate"], "shift");
-  ExpectError("measure gap.csv --columns a,b,c --missing drop --window 50", kUsage, "--window");
+}
+
+TEST_F(PhiTest, WindowsThatCannotBeMeasuredAreEmpty) {
+  std::string text = "a,b,c\n";
+  unsigned state = 1;
+  const auto noise = [&] {
+    return static_cast<double>((state = state * 1664525U + 1013904223U) >> 8);
+  };
+  for (int t = 0; t < 400; ++t) {
+    const double c = t >= 150 && t < 220 ? 0.0 : noise();
+    text += fmt::format("{},{},{}\n", noise(), t == 20 ? "" : fmt::format("{}", noise()), c);
+  }
+  Write("data.csv", text);
+  const std::string arguments = "measure data.csv -m si,phi_r --window 50 --step 50 ";
+  ExpectError(arguments, kUsage, "line 22: 'b' is nan; --missing drop");
+  const Ran csv = Phi(arguments + "--missing drop");
+  EXPECT_EQ(csv.status, kDone) << csv.output;
+  EXPECT_EQ(std::ranges::count(csv.output, '\n'), 1 + 8) << csv.output;
+  EXPECT_TRUE(
+      csv.output.starts_with("window,first_row,last_row,si,si_partition,phi_r,phi_r_partition,"
+                             "missing\n0,0,49,,,,,row 20 of "))
+      << csv.output;
+  EXPECT_NE(csv.output.find("\n3,150,199,,,,,"), std::string::npos) << csv.output;
+  EXPECT_NE(csv.output.find("\n4,200,249,0."), std::string::npos) << csv.output;
+  const auto json = nlohmann::json::parse(Phi(arguments + "--missing drop --json").output);
+  ASSERT_EQ(json["windows"].size(), 8U);
+  for (const std::size_t empty : {0U, 3U}) {
+    for (const auto& value : json["windows"][empty]["measures"]) {
+      EXPECT_TRUE(value["nats"].is_null());
+      EXPECT_TRUE(value.contains("missing"));
+    }
+  }
+  EXPECT_TRUE(json["windows"][4]["measures"][0]["nats"].is_number());
+  Write("windows.csv", csv.output);
+  EXPECT_EQ(Phi("plot windows.csv -o windows.html").status, kDone);
+  EXPECT_EQ(Phi("measure data.csv --missing drop --window 50 --order bic -m si").status, kDone);
+  ExpectError("measure data.csv --missing drop --columns a,c -m si --window 50 --step 400 --tau 60",
+              kUsage, "rows 0 to 49: too short");
 }
 
 TEST_F(PhiTest, LeavesOutTimesUnlessTheyAreAskedFor) {
@@ -263,6 +322,14 @@ TEST_F(PhiTest, LeavesOutTimesUnlessTheyAreAskedFor) {
             std::string::npos);
   EXPECT_EQ(nlohmann::json::parse(Phi(arguments + " --columns a,b,0").output)["variables"].size(),
             3U);
+  for (const std::string command :
+       {"te times.csv --estimator gauss", "measure times.csv -m si --window 40"}) {
+    EXPECT_NE(Phi(command).output.find("left out as times: Time (s)"), std::string::npos)
+        << command;
+    EXPECT_EQ(nlohmann::json::parse(Phi(command + " --json").output)["left_out"],
+              nlohmann::json({"Time (s)"}))
+        << command;
+  }
 }
 
 TEST_F(PhiTest, MarksApproximateMinima) {

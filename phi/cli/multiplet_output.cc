@@ -166,22 +166,14 @@ void PrintCsv(const Measured& measured, const Names& names) {
 
 std::string Heading(const SeriesTable& table, const MultipletRequest& request,
                     const Measured& measured, const Json& document) {
-  std::string text = fmt::format(
+  const std::string text = fmt::format(
       "{}: {} rows, {} variables ({}); {}, condition number {:.4g}{}\n",
       document["file"].get<std::string>(), table.length(), table.variables(),
       fmt::join(table.names, ", "), request.options.copula ? "normal quantiles of ranks" : "values",
       measured.values.condition,
       measured.values.shrinkage > 0 ? fmt::format(", shrinkage {:.4g}", measured.values.shrinkage)
                                     : "");
-  if (document.contains("rows_dropped")) {
-    text += fmt::format("{} rows with missing values dropped\n",
-                        document["rows_dropped"].get<std::int64_t>());
-  }
-  if (!table.left_out.empty()) {
-    text += fmt::format("left out as times: {}; --columns includes them\n",
-                        fmt::join(table.left_out, ", "));
-  }
-  return text;
+  return text + request.notes;
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // `phi measure --oinfo`: O-information and its kin of all subsets of the columns.
 #pragma once
 
+#include <string>
+
 #include "common/base/error.h"
 #include "phi/cli/measure_output.h"
 #include "phi/measures/multiplets.h"
@@ -12,6 +14,7 @@ struct MultipletRequest {
   MultipletOptions options = {};
   bool bias = false;                 // also print bias-corrected values
   SurrogateOptions surrogates = {};  // skipped if count is 0
+  std::string notes = {};            // lines to print after the heading
 };
 
 // Measures all subsets and prints them: as text and JSON, which continues `document`, the mean and

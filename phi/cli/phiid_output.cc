@@ -73,7 +73,7 @@ Status WriteLocal(const std::string& path, const SeriesTable& table,
     const std::int64_t end = last ? table.length() : table.trials[trial + 1];
     std::int64_t row = table.trials[trial] + estimate.lag + estimate.order - 1;
     for (; row < end && atoms != local.end(); ++row, ++atoms) {
-      text += fmt::format("{}", table.lines.empty() ? row : table.lines[row]);
+      text += fmt::format("{}", table.PlaceOf(row));
       for (const double value : *atoms) text += fmt::format(",{}", value);
       text += '\n';
     }

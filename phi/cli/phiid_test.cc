@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -70,6 +71,29 @@ TEST_F(PhiTest, PhiIdWritesLocalValues) {
   ASSERT_EQ(lines.size(), 1U + 76U);
   EXPECT_TRUE(lines[38].starts_with("41,")) << lines[38];
   EXPECT_TRUE(lines[39].starts_with("44,")) << lines[39];
+}
+
+TEST_F(PhiTest, PhiIdWritesTheRowsOfTheFile) {
+  std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': (80, 2), }";
+  header.resize(128 - 10 - 1, ' ');
+  std::string bytes = std::string("\x93NUMPY\x01\0", 8) + static_cast<char>(header.size() + 1) +
+                      '\0' + header + '\n';
+  for (std::size_t row = 0; row < kPhyidSeries.size(); ++row) {
+    for (double value : kPhyidSeries[row]) {
+      if (row == 30) value = NAN;
+      bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    }
+  }
+  Write("gap.npy", bytes);
+  const platform::Ran ran = Phi("measure gap.npy --phiid mmi --missing drop --phiid-local l.csv");
+  EXPECT_EQ(ran.status, kDone) << ran.output;
+  const auto lines = LinesOf(place_ / "l.csv");
+  ASSERT_EQ(lines.size(), 1U + 77U);
+  EXPECT_TRUE(lines[0].starts_with("row,"));
+  EXPECT_TRUE(lines[29].starts_with("29,")) << lines[29];
+  // Row 30 is missing, and row 31 has no past.
+  EXPECT_TRUE(lines[30].starts_with("32,")) << lines[30];
+  EXPECT_TRUE(lines[77].starts_with("79,")) << lines[77];
 }
 
 TEST_F(PhiTest, PhiIdOfAModel) {

@@ -46,7 +46,7 @@ Result<TransferRequest> RequestOf(const SeriesTable& table, const TeArguments& a
                              .options = arguments.options,
                              .threads = arguments.threads};
   ASSIGN_OR_RETURN(request.estimator, ParseTransferEstimator(arguments.estimator));
-  ASSIGN_OR_RETURN(request.surrogate, ParseSurrogateKind("auto", recorded_trials));
+  ASSIGN_OR_RETURN(request.surrogate, ParseSurrogateKind("auto", table.Trials(), recorded_trials));
   ASSIGN_OR_RETURN(request.columns.sources, Find(arguments.sources, table, arguments));
   ASSIGN_OR_RETURN(request.columns.targets, Find(arguments.targets, table, arguments));
   if (!request.given_all_others) {
@@ -202,6 +202,7 @@ Result<int> RunTe(const TeArguments& arguments) {
   Json document =
       arguments.output.json ? ToJson(transfers, table, arguments, request) : Json::object();
   std::string text = ToText(transfers, table, arguments, request);
+  AddReading(table, document, text);
   if (dropped > 0) {
     document["rows_dropped"] = dropped;
     text += fmt::format("{} rows with missing values dropped\n", dropped);
@@ -230,7 +231,7 @@ void AddSets(CLI::App& options, TeArguments& arguments) {
 Action AddTeCommand(CLI::App& options) {
   const auto arguments = std::make_shared<TeArguments>();
   constexpr int kMaxCount = 1'000'000;
-  AddSeries(options, arguments->file, arguments->read.columns, "columns to use");
+  AddSeries(options, arguments->file, arguments->read, "columns to use");
   AddOption(options, "--trials", arguments->read.trials, "COLUMN",
             "column that identifies the trial; past and present never span trials");
   AddOption(options, "--estimator", arguments->estimator, "discrete|gauss|ksg",
@@ -259,7 +260,7 @@ Action AddTeCommand(CLI::App& options) {
   AddDefaulted(
       options, "--surrogates", arguments->options.surrogates,
       "test significance against this many surrogates of the source: of other trials if there "
-      "are five, and else shifted circularly",
+      "are five of one length, and else shifted circularly",
       "N")
       ->check(CLI::Range(0, kMaxCount));
   AddDefaulted(options, "--seed", arguments->options.seed, "random seed of surrogates", "INT");

@@ -96,13 +96,12 @@ TEST_F(PhiTest, TeTakesTrials) {
     text += fmt::format("{},{},{}\n", kJidtSeries[row][0], kJidtSeries[row][1], row / 100);
   }
   Write("trials.csv", text);
-  for (const std::string_view estimator : {"gauss", "ksg"}) {
+  for (const std::string_view estimator : {"discrete", "gauss", "ksg"}) {
     const auto json = nlohmann::json::parse(
         Phi(fmt::format("te trials.csv --trials trial --estimator {} -u 3 --json", estimator))
             .output);
     EXPECT_EQ(json["pairs"][0]["samples"], 200 - 2 * 3);
   }
-  ExpectError("te trials.csv --trials trial", kUsage, "2 trials");
 }
 
 TEST_F(PhiTest, TePermutesTrialsWhereThereAreFive) {
@@ -112,11 +111,12 @@ TEST_F(PhiTest, TePermutesTrialsWhereThereAreFive) {
   }
   Write("trials.csv", text);
   const auto surrogate = [&](const std::string& arguments) {
-    const Ran ran = Phi("te trials.csv --estimator gauss --surrogates 9 --json " + arguments);
+    const Ran ran = Phi("te trials.csv --surrogates 9 --json " + arguments);
     EXPECT_EQ(ran.status, kDone) << ran.output;
     return nlohmann::json::parse(ran.output)["surrogate"];
   };
   EXPECT_EQ(surrogate("--trials trial"), "trials");
+  EXPECT_EQ(surrogate("--trials trial --estimator gauss"), "trials");
   EXPECT_EQ(surrogate("--columns a,b"), "shift");
   // Gaps do not make trials of one recording.
   for (int gap = 0; gap < 6; ++gap) {
@@ -125,7 +125,8 @@ TEST_F(PhiTest, TePermutesTrialsWhereThereAreFive) {
     text.insert(line, "1,,0\n");
   }
   Write("trials.csv", text);
-  EXPECT_EQ(surrogate("--columns a,b --missing drop"), "shift");
+  EXPECT_EQ(surrogate("--columns a,b --missing drop --estimator gauss"), "shift");
+  EXPECT_EQ(surrogate("--trials trial --missing drop"), "shift");
 }
 
 TEST_F(PhiTest, TeDropsMissingRowsAndPairsNothingAcross) {
@@ -135,11 +136,12 @@ TEST_F(PhiTest, TeDropsMissingRowsAndPairsNothingAcross) {
   }
   Write("gap.csv", text);
   ExpectError("te gap.csv --estimator gauss", kUsage, "line 102: 'a' is nan; --missing drop");
-  ExpectError("te gap.csv --missing drop", kUsage, "2 trials");
-  const auto json =
-      nlohmann::json::parse(Phi("te gap.csv --estimator gauss --missing drop --json").output);
-  EXPECT_EQ(json["rows_dropped"], 1);
-  EXPECT_EQ(json["pairs"][0]["samples"], 199 - 2);
+  for (const std::string estimator : {"discrete", "gauss"}) {
+    const auto json = nlohmann::json::parse(
+        Phi("te gap.csv --missing drop --json --estimator " + estimator).output);
+    EXPECT_EQ(json["rows_dropped"], 1);
+    EXPECT_EQ(json["pairs"][0]["samples"], 199 - 2);
+  }
 }
 
 TEST_F(PhiTest, TeSaysWhereCorrectedValuesDoNotHold) {
@@ -203,6 +205,14 @@ TEST_F(PhiTest, TeReportsInvalidInput) {
   ExpectError("te values.csv --given a,b", kUsage, "--given leaves fewer than two");
   ExpectError("te values.csv --estimator ksg --theiler -1", kUsage, "--theiler");
   ExpectError("te symbols.csv --estimator ksg", kUsage, "coincides");
+  Write("silent.csv",
+        "n1,n2,n3\n1,0,0\n0,1,0\n1,1,0\n0,0,0\n1,0,0\n0,1,0\n1,1,0\n0,0,0\n1,0,0\n"
+        "0,1,0\n1,1,0\n0,0,0\n");
+  for (const std::string estimator : {"discrete", "gauss"}) {
+    ExpectError("te silent.csv --estimator " + estimator, kUsage, "'n3'");
+    ExpectError("te silent.csv --estimator " + estimator, kUsage, "with --columns");
+    EXPECT_EQ(Phi("te silent.csv --columns n1,n2 --estimator " + estimator).status, kDone);
+  }
 }
 
 }  // namespace te_test

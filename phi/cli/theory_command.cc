@@ -63,9 +63,9 @@ Result<int> RunTheory(const TheoryArguments& arguments) {
                    {"condition_number", model.condition()},
                    {"measures", ToJson(values, names)}};
   std::string text = fmt::format(
-      "{} variables, coupling of the input from columns to rows, spectral radius {:.6g}, condition "
+      "{} variables, coupling of the input from columns to rows, spectral radius {}, condition "
       "number {:.4g}\n{}",
-      model.variables(), radius, model.condition(), ToTable(values, names));
+      model.variables(), RadiusText(radius), model.condition(), ToTable(values, names));
   RETURN_IF_ERROR(AddExtras(model, arguments.complexes, arguments.granger, std::nullopt, names,
                             document, text));
   RETURN_IF_ERROR(AddPhiId(model, options, arguments.phiid, names, document, text));

@@ -20,7 +20,7 @@ void SymbolSeries::MakePlanes() {
   static_assert(std::endian::native == std::endian::little);
   constexpr std::size_t kRows = 64;
   const std::size_t rows = symbols_.size();
-  words_ = 2 * rows / kRows + 3;
+  words_ = rows / kRows + 2;
   planes_.resize(static_cast<std::size_t>(bits_) * words_);
   for (std::size_t row = 0; row < rows; row += kRows) {
     std::array<std::uint8_t, kRows> low = {};
@@ -34,15 +34,6 @@ void SymbolSeries::MakePlanes() {
         word = word << 8 | ((eights[i] >> bit) & 0x0101010101010101U) * 0x0102040810204080U >> 56;
       }
       planes_[static_cast<std::size_t>(bit) * words_ + row / kRows] = word;
-    }
-  }
-  const std::size_t shift = rows % kRows;
-  for (int bit = 0; bit < bits_; ++bit) {
-    std::uint64_t* const plane = planes_.data() + static_cast<std::size_t>(bit) * words_;
-    // What follows the last row within its word is the first rows again when its turn comes.
-    for (std::size_t i = 0; i * kRows < rows; ++i) {
-      plane[rows / kRows + i] |= plane[i] << shift;
-      if (shift != 0) plane[rows / kRows + i + 1] |= plane[i] >> (kRows - shift);
     }
   }
 }

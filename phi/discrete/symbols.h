@@ -26,8 +26,7 @@ class SymbolSeries {
   // Returns the highest symbol plus 1, and at least 2, so that a constant has a code of its own.
   std::uint64_t states() const { return states_; }
   int bits() const { return bits_; }  // of a symbol
-  // Returns one bit of the symbols from `first` on, circularly for size() rows; bits() must not
-  // exceed kMaxPlanes.
+  // Returns one bit of the symbols from `first` on; bits() must not exceed kMaxPlanes.
   BitPlane Plane(int bit, std::size_t first) const {
     return {planes_.data() + static_cast<std::size_t>(bit) * words_, first};
   }
@@ -38,8 +37,8 @@ class SymbolSeries {
   std::vector<Symbol> symbols_;
   std::uint64_t states_ = 2;
   int bits_ = 1;
-  std::size_t words_ = 0;              // per plane
-  std::vector<std::uint64_t> planes_;  // each holds the rows twice
+  std::size_t words_ = 0;  // per plane
+  std::vector<std::uint64_t> planes_;
 };
 
 // Assigns each value to one of `bins` quantile bins, numbered from 0, with about equally many

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "phi/arithmetic/philox.h"
 
@@ -48,6 +52,32 @@ Entropy EntropyOf(const std::vector<std::uint32_t>& counts, double samples) {
   return entropy;
 }
 
+// Consecutive samples: from row `target` of the target on, with the source's past that ends at row
+// `source`.
+struct Samples {
+  std::int64_t target = 0;
+  std::int64_t source = 0;
+  std::int64_t count = 0;
+};
+
+std::int64_t FirstRow(const TransferOptions& options) {
+  return std::max(options.target_history, options.delay + options.source_history - 1);
+}
+
+// Adds the samples of a trial of `length` rows that begins at row `target`, with the source of one
+// that begins at `source`, moved forward by `shift` rows, circularly. Where the source's past would
+// span its seam there are none.
+void AddSamples(std::int64_t target, std::int64_t source, std::int64_t length, std::int64_t shift,
+                const TransferOptions& options, std::vector<Samples>& samples) {
+  const std::int64_t first = FirstRow(options);
+  const std::int64_t ahead = shift - options.delay;
+  const auto add = [&](std::int64_t begin, std::int64_t end, std::int64_t moved) {
+    if (begin < end) samples.push_back({target + begin, source + begin + moved, end - begin});
+  };
+  add(first, std::min(length, length - ahead), ahead);
+  add(std::max(first, length - ahead + options.source_history - 1), length, ahead - length);
+}
+
 // Counts the joint states of two series: by bit sets if they are few, in a table if it is small,
 // else by sorting.
 class Counter {
@@ -56,6 +86,7 @@ class Counter {
   static constexpr double kMaxCells = 1 << 20;
   static constexpr double kMaxBits = 63;
 
+  // The series must have the same length, and Bits() must not exceed kMaxBits to count.
   Counter(const SymbolSeries& source, const SymbolSeries& target, const SymbolSeries& given,
           const TransferOptions& options)
       : source_(source),
@@ -65,9 +96,7 @@ class Counter {
         symbols_(target.states()),
         source_symbols_(source.states()),
         given_symbols_(given.size() == 0 ? 1 : given.states()) {
-    first_ = std::max(options.target_history, options.delay + options.source_history - 1);
-    if (samples() < 1 || source.size() != target.size() || Bits() > kMaxBits) return;
-    if (given.size() != 0 && given.size() != target.size()) return;
+    if (Bits() > kMaxBits) return;
     planes_ = PlanesOfState() <= kMaxPlanes;
     if (planes_) {
       // Each bit of a state is one of a symbol.
@@ -93,13 +122,12 @@ class Counter {
                options_.source_history;
   }
 
-  std::int64_t samples() const { return static_cast<std::int64_t>(target_.size()) - first_; }
-
-  // Counts with the source moved forward by this many steps, circularly.
-  TransferEntropy Count(std::int64_t moved) const {
+  TransferEntropy Count(std::span<const Samples> samples) const {
+    TransferEntropy found;
+    for (const Samples& some : samples) found.samples += some.count;
     Entropy of_own, of_with_own, of_both, of_all;
     if (planes_ || dense_) {
-      const std::vector<std::uint32_t> all = planes_ ? CountPlanes(moved) : Table(moved);
+      const std::vector<std::uint32_t> all = planes_ ? CountPlanes(samples) : Table(samples);
       std::vector<std::uint32_t> with_own(all.size() / source_states_);
       std::vector<std::uint32_t> both(all.size() / symbols_);
       std::vector<std::uint32_t> own(both.size() / source_states_);
@@ -110,14 +138,14 @@ class Counter {
         both[at_own / symbols_ * source_states_ + at_source] += all[cell];
         own[at_own / symbols_] += all[cell];
       }
-      const auto total = static_cast<double>(samples());
+      const auto total = static_cast<double>(found.samples);
       of_own = EntropyOf(own, total);
       of_with_own = EntropyOf(with_own, total);
       of_both = EntropyOf(both, total);
       of_all = EntropyOf(all, total);
     } else {
       std::vector<std::uint64_t> own, with_own, both, all;
-      ForEachRow(moved, [&](std::uint64_t past, std::uint64_t present, std::uint64_t source) {
+      ForEachRow(samples, [&](std::uint64_t past, std::uint64_t present, std::uint64_t source) {
         own.push_back(past);
         with_own.push_back(past * symbols_ + present);
         both.push_back(past * source_states_ + source);
@@ -128,8 +156,6 @@ class Counter {
       of_both = EntropyOf(both);
       of_all = EntropyOf(all);
     }
-    TransferEntropy found;
-    found.samples = samples();
     found.states = of_all.states;
     // Clamp rounding errors below 0.
     found.plug_in = std::max(0.0, of_with_own.nats - of_own.nats - of_all.nats + of_both.nats);
@@ -145,19 +171,18 @@ class Counter {
     return power;
   }
 
-  // Returns the code of each row's value and its predecessors, `history` in all, circularly.
+  // Returns the code of each row's value and its predecessors, `history` in all. The first rows,
+  // which have fewer, are not used.
   static std::vector<std::uint64_t> Pasts(std::span<const Symbol> series, std::uint64_t symbols,
                                           int history) {
-    const auto length = static_cast<std::int64_t>(series.size());
     const std::uint64_t oldest = Power(symbols, history - 1);
     std::vector<std::uint64_t> codes;
     codes.reserve(series.size());
     std::uint64_t code = 0;
-    for (std::int64_t t = 1 - history; t < length; ++t) {
-      const auto value = static_cast<std::uint64_t>(series[t < 0 ? t + length : t]);
+    for (const Symbol value : series) {
       // Drop the oldest value and append this one.
       code = code % oldest * symbols + value;
-      if (t >= 0) codes.push_back(code);
+      codes.push_back(code);
     }
     return codes;
   }
@@ -166,33 +191,25 @@ class Counter {
   void AddGiven() {
     const auto pasts = Pasts(given_.symbols(), given_symbols_, options_.source_history);
     const std::uint64_t states = Power(given_symbols_, options_.source_history);
-    for (std::int64_t t = first_; t < static_cast<std::int64_t>(target_.size()); ++t) {
+    for (std::int64_t t = FirstRow(options_); t < static_cast<std::int64_t>(target_.size()); ++t) {
       own_[t - 1] = own_[t - 1] * states + pasts[t - options_.delay];
     }
   }
 
   // Calls visit(own past, present, past of the source) for each sample.
   template <typename Visit>
-  void ForEachRow(std::int64_t moved, const Visit& visit) const {
+  void ForEachRow(std::span<const Samples> samples, const Visit& visit) const {
     const std::span<const Symbol> target = target_.symbols();
-    Run(moved, [&](std::int64_t t, std::int64_t at) {
-      visit(own_[t - 1], std::uint64_t{target[t]}, source_codes_[at]);
-    });
+    for (const auto& [first, source, count] : samples) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        visit(own_[first + i - 1], std::uint64_t{target[first + i]}, source_codes_[source + i]);
+      }
+    }
   }
 
-  // Calls row(t, t - delay + moved, around the end) for each sample.
-  template <typename Row>
-  void Run(std::int64_t moved, const Row& row) const {
-    const auto length = static_cast<std::int64_t>(target_.size());
-    const std::int64_t back = options_.delay - moved;
-    const std::int64_t wrap = std::clamp(length + back, first_, length);
-    for (std::int64_t t = first_; t < wrap; ++t) row(t, t - back);
-    for (std::int64_t t = wrap; t < length; ++t) row(t, t - back - length);
-  }
-
-  std::vector<std::uint32_t> Table(std::int64_t moved) const {
+  std::vector<std::uint32_t> Table(std::span<const Samples> samples) const {
     std::vector<std::uint32_t> counts(own_states_ * symbols_ * source_states_);
-    ForEachRow(moved, [&](std::uint64_t past, std::uint64_t present, std::uint64_t source) {
+    ForEachRow(samples, [&](std::uint64_t past, std::uint64_t present, std::uint64_t source) {
       ++counts[(past * symbols_ + present) * source_states_ + source];
     });
     return counts;
@@ -206,22 +223,25 @@ class Counter {
 
   // Counts as Table() does: states have the source's past in their lowest bits, then the target's
   // present, and its past in the highest.
-  std::vector<std::uint32_t> CountPlanes(std::int64_t moved) const {
-    std::vector<BitPlane> planes;
-    const auto length = static_cast<std::int64_t>(target_.size());
-    const auto add = [&](const SymbolSeries& series, std::int64_t first) {
-      const auto row = static_cast<std::size_t>((first % length + length) % length);
-      for (int bit = 0; bit < series.bits(); ++bit) planes.push_back(series.Plane(bit, row));
-    };
-    const auto add_past = [&](const SymbolSeries& series, std::int64_t latest, int history) {
-      for (int i = 0; i < history; ++i) add(series, latest - i);
-    };
-    const std::int64_t sent = first_ - options_.delay;
-    add_past(source_, sent + moved, options_.source_history);
-    add(target_, first_);
-    if (given_.size() != 0) add_past(given_, sent, options_.source_history);
-    add_past(target_, first_ - 1, options_.target_history);
-    return CountStates(planes, static_cast<std::size_t>(samples()));
+  std::vector<std::uint32_t> CountPlanes(std::span<const Samples> samples) const {
+    std::vector<std::uint32_t> counts(own_states_ * symbols_ * source_states_);
+    for (const auto& [first, source, count] : samples) {
+      std::vector<BitPlane> planes;
+      const auto add = [&](const SymbolSeries& series, std::int64_t latest, int history) {
+        for (std::int64_t row = latest; row > latest - history; --row) {
+          for (int bit = 0; bit < series.bits(); ++bit) {
+            planes.push_back(series.Plane(bit, static_cast<std::size_t>(row)));
+          }
+        }
+      };
+      add(source_, source, options_.source_history);
+      add(target_, first, 1);
+      if (given_.size() != 0) add(given_, first - options_.delay, options_.source_history);
+      add(target_, first - 1, options_.target_history);
+      const auto some = CountStates(planes, static_cast<std::size_t>(count));
+      for (std::size_t state = 0; state < counts.size(); ++state) counts[state] += some[state];
+    }
+    return counts;
   }
 
   const SymbolSeries& source_;
@@ -232,22 +252,82 @@ class Counter {
   std::uint64_t source_symbols_, given_symbols_;
   std::uint64_t source_states_ = 1;
   std::uint64_t own_states_ = 1;  // of the target's past, with that of the given series
-  std::int64_t first_;
   bool planes_ = false;
   bool dense_ = false;
   // Codes of the pasts that end at each row, unless states are counted by planes.
   std::vector<std::uint64_t> own_, source_codes_;
 };
 
-// Returns the shift of surrogate `number`, large enough that the histories do not overlap.
-std::int64_t SurrogateShift(std::uint64_t seed, int number, std::int64_t length,
-                            std::int64_t min_shift) {
+// Returns 64 random bits of the trial, or the step, of surrogate `number`.
+std::uint64_t Drawn(std::uint64_t seed, int number, std::size_t step) {
   const PhiloxBlock block =
-      Philox({{static_cast<std::uint32_t>(number), 0, 0, 0}},
+      Philox({{static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(step), 0, 0}},
              {{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}});
-  const std::uint64_t drawn = std::uint64_t{block.word[1]} << 32 | block.word[0];
-  const auto places = static_cast<std::uint64_t>(std::max<std::int64_t>(1, length - 2 * min_shift));
-  return min_shift + static_cast<std::int64_t>(drawn % places);
+  return std::uint64_t{block.word[1]} << 32 | block.word[0];
+}
+
+// Returns the samples of the trials with the source as it is.
+std::vector<Samples> UnmovedSamples(std::span<const std::int64_t> trials,
+                                    const TransferOptions& options) {
+  std::vector<Samples> samples;
+  std::int64_t begin = 0;
+  for (const std::int64_t length : trials) {
+    AddSamples(begin, begin, length, 0, options, samples);
+    begin += length;
+  }
+  return samples;
+}
+
+// Returns the samples of surrogate `number`: with the source of other trials, of one length, or
+// moved by so much that its histories do not overlap those of the data.
+std::vector<Samples> SurrogateSamples(const TransferTrials& trials, const TransferOptions& options,
+                                      int number) {
+  const std::vector<std::int64_t>& lengths = trials.lengths;
+  std::vector<std::size_t> order(lengths.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t left = order.size(); trials.permuted && left > 1; --left) {
+    std::swap(order[left - 1], order[Drawn(options.seed, number, left) % left]);
+  }
+  std::vector<Samples> samples;
+  std::int64_t begin = 0;
+  for (std::size_t trial = 0; trial < lengths.size(); ++trial) {
+    const std::int64_t length = lengths[trial];
+    if (trials.permuted) {
+      const auto source = static_cast<std::int64_t>(order[trial]) * length;
+      AddSamples(begin, source, length, 0, options, samples);
+    } else {
+      const std::int64_t least =
+          std::min<std::int64_t>(length / 4, options.delay + options.source_history);
+      const auto places = static_cast<std::uint64_t>(std::max<std::int64_t>(1, length - 2 * least));
+      const auto drawn = static_cast<std::int64_t>(Drawn(options.seed, number, trial) % places);
+      AddSamples(begin, begin, length, least + drawn, options, samples);
+    }
+    begin += length;
+  }
+  return samples;
+}
+
+// Returns kInvalidArgument unless the series fit together and are long enough.
+Status CheckLengths(const SymbolSeries& source, const SymbolSeries& target,
+                    const SymbolSeries& given, const TransferTrials& trials,
+                    const TransferOptions& options) {
+  const auto rows = static_cast<std::int64_t>(target.size());
+  std::int64_t lost = 0;
+  for (const std::int64_t length : trials.lengths)
+    lost += std::min<std::int64_t>(length, FirstRow(options));
+  const std::int64_t all =
+      std::accumulate(trials.lengths.begin(), trials.lengths.end(), std::int64_t{0});
+  if (source.size() != target.size() || all != rows ||
+      (given.size() != 0 && given.size() != target.size())) {
+    return InvalidArgument("source, target, what is given and their trials have different lengths");
+  }
+  if (trials.permuted &&
+      std::ranges::adjacent_find(trials.lengths, std::not_equal_to()) != trials.lengths.end()) {
+    return InvalidArgument("trials of several lengths cannot be permuted");
+  }
+  if (rows - lost >= kMinSamples) return {};
+  return InvalidArgument("{} rows are too few; these histories need at least {}", rows,
+                         lost + kMinSamples);
 }
 
 }  // namespace
@@ -260,9 +340,17 @@ Result<TransferEntropy> TransferEntropyOf(const SymbolSeries& source, const Symb
 Result<TransferEntropy> TransferEntropyOf(const SymbolSeries& source, const SymbolSeries& target,
                                           const SymbolSeries& given,
                                           const TransferOptions& options) {
+  const auto rows = static_cast<std::int64_t>(target.size());
+  return TransferEntropyOf(source, target, given, {.lengths = {rows}}, options);
+}
+
+Result<TransferEntropy> TransferEntropyOf(const SymbolSeries& source, const SymbolSeries& target,
+                                          const SymbolSeries& given, const TransferTrials& trials,
+                                          const TransferOptions& options) {
   if (options.target_history < 1 || options.source_history < 1 || options.delay < 1) {
     return InvalidArgument("histories and delay must be at least 1");
   }
+  RETURN_IF_ERROR(CheckLengths(source, target, given, trials, options));
   const Counter counter(source, target, given, options);
   if (counter.Bits() > Counter::kMaxBits) {
     return InvalidArgument(
@@ -271,22 +359,12 @@ Result<TransferEntropy> TransferEntropyOf(const SymbolSeries& source, const Symb
         target.states(), options.target_history, options.source_history,
         given.size() == 0 ? "" : ", with others given,");
   }
-  if (counter.samples() < kMinSamples || source.size() != target.size() ||
-      (given.size() != 0 && given.size() != target.size())) {
-    return InvalidArgument(
-        "{} rows are too few; these histories need at least {}", target.size(),
-        static_cast<std::int64_t>(target.size()) - counter.samples() + kMinSamples);
-  }
-  TransferEntropy found = counter.Count(0);
+  TransferEntropy found = counter.Count(UnmovedSamples(trials.lengths, options));
   if (options.surrogates == 0) return found;
-  const auto length = static_cast<std::int64_t>(target.size());
-  const std::int64_t min_shift =
-      std::min<std::int64_t>(length / 4, options.delay + options.source_history);
   double sum = 0;
   int at_least = 0;
   for (int number = 0; number < options.surrogates; ++number) {
-    const double value =
-        counter.Count(SurrogateShift(options.seed, number, length, min_shift)).plug_in;
+    const double value = counter.Count(SurrogateSamples(trials, options, number)).plug_in;
     sum += value;
     if (value >= found.plug_in) ++at_least;
   }

@@ -10,12 +10,14 @@
 // doi:10.1103/PhysRevE.77.026110). Sets of series are one series of joint symbols. Entropies are
 // plug-in estimates from counts, biased upwards for many symbols and few rows; `corrected` adds the
 // Miller-Madow term (m - 1) / 2N to each, m being the number of observed states (Miller 1955), and
-// may be negative. Surrogates shift the source circularly, which preserves everything but its
+// may be negative. Surrogates shift the source circularly within each trial, without samples whose
+// past of the source spans the seam, or take it from other trials; both preserve everything but its
 // relation to the target. Pure functions.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "common/base/error.h"
 #include "phi/discrete/symbols.h"
@@ -30,6 +32,12 @@ struct TransferOptions {
   std::uint64_t seed = 1;
 };
 
+// How the rows of a series are divided into trials, which no history spans.
+struct TransferTrials {
+  std::vector<std::int64_t> lengths;
+  bool permuted = false;  // surrogates take the source from other trials, of one length
+};
+
 struct TransferEntropy {
   double plug_in = 0;
   double corrected = 0;
@@ -42,8 +50,11 @@ struct TransferEntropy {
 };
 
 // Computes the transfer entropy from `source` to `target`, series of equal length, given a third
-// one, if it is not empty. Errors: series too short for the histories, or more joint states than 64
-// bits can encode.
+// one, if it is not empty. Errors: series of different lengths or too short for the histories, or
+// more joint states than 64 bits can encode.
+Result<TransferEntropy> TransferEntropyOf(const SymbolSeries& source, const SymbolSeries& target,
+                                          const SymbolSeries& given, const TransferTrials& trials,
+                                          const TransferOptions& options);
 Result<TransferEntropy> TransferEntropyOf(const SymbolSeries& source, const SymbolSeries& target,
                                           const SymbolSeries& given,
                                           const TransferOptions& options);

@@ -8,6 +8,7 @@
 #include <map>
 #include <numbers>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "phi/discrete/testing_networks.h"
@@ -213,6 +214,92 @@ TEST(TransferEntropyTest, SurrogatesCountTheSameByBitsAndInTables) {
       EXPECT_EQ(bits->states, table->states);
     }
   }
+}
+
+// Plug-in value of trials, each a copy of rows of the pair, from maps of states.
+double FromMapsOfTrials(const Pair& pair, const std::vector<std::int64_t>& lengths) {
+  std::map<std::vector<Symbol>, int> own, with_own, both, all;
+  std::int64_t begin = 0;
+  int samples = 0;
+  for (const std::int64_t length : lengths) {
+    for (std::int64_t t = begin + 2; t < begin + length; ++t) {
+      const Symbol past = pair.target[t - 1];
+      const Symbol now = pair.target[t];
+      const Symbol near = pair.source[t - 1];
+      const Symbol far = pair.source[t - 2];
+      ++own[{past}], ++with_own[{past, now}], ++both[{past, near, far}];
+      ++all[{past, now, near, far}];
+      ++samples;
+    }
+    begin += length;
+  }
+  double sum = 0;
+  for (const auto& [counts, sign] :
+       {std::pair{&own, 1}, std::pair{&with_own, -1}, std::pair{&both, -1}, std::pair{&all, 1}}) {
+    for (const auto& [state, count] : *counts) {
+      sum += sign * count * std::log(count / static_cast<double>(samples)) / samples;
+    }
+  }
+  return sum;
+}
+
+TEST(TransferEntropyTest, CountsWithinTrials) {
+  TestingNumbers numbers(31);
+  // 70 rows end within a word of bits, and the trials of 1 and 2 have no sample.
+  const std::vector<std::int64_t> lengths = {70, 1, 200, 2, 64, 13};
+  Pair pair;
+  for (int t = 0; t < 350; ++t) {
+    pair.source.push_back(static_cast<Symbol>(3 * numbers.Next()));
+    pair.target.push_back(t > 0 && numbers.Next() < 0.5 ? pair.source[t - 1]
+                                                        : static_cast<Symbol>(3 * numbers.Next()));
+  }
+  Pair wide = pair;  // whose states are too many for bit sets
+  for (Symbol& symbol : wide.source) symbol = static_cast<Symbol>(symbol * 100);
+  const TransferOptions options = {.source_history = 2, .surrogates = 19};
+  const auto bits = TransferEntropyOf(pair.source, pair.target, {}, {.lengths = lengths}, options);
+  const auto table = TransferEntropyOf(wide.source, wide.target, {}, {.lengths = lengths}, options);
+  ASSERT_TRUE(bits && table) << bits.error().message;
+  EXPECT_EQ(bits->samples, 68 + 198 + 62 + 11);
+  EXPECT_NEAR(bits->plug_in, FromMapsOfTrials(pair, lengths), 1e-12);
+  EXPECT_NEAR(bits->plug_in, table->plug_in, 1e-12);
+  EXPECT_NEAR(*bits->null_mean, *table->null_mean, 1e-12);
+  EXPECT_EQ(bits->p, 0.05);
+  EXPECT_FALSE(TransferEntropyOf(pair.source, pair.target, {},
+                                 {.lengths = lengths, .permuted = true}, options));
+  EXPECT_FALSE(TransferEntropyOf(pair.source, pair.target, {}, {.lengths = {349}}, options));
+}
+
+// The source of a trial, a number of its own, says everything about the target; that of another
+// trial as much as chance.
+TEST(TransferEntropyTest, PermutesTrials) {
+  TestingNumbers numbers(32);
+  Pair pair;
+  for (int t = 0; t < 20 * 50; ++t) {
+    const bool begins = t % 50 == 0;
+    pair.source.push_back(numbers.Next() < 0.5 ? 0 : 1);
+    pair.target.push_back(begins ? 0 : pair.source[t - 1]);
+  }
+  const TransferTrials trials = {.lengths = std::vector<std::int64_t>(20, 50), .permuted = true};
+  const auto there = TransferEntropyOf(pair.source, pair.target, {}, trials, {.surrogates = 19});
+  ASSERT_TRUE(there) << there.error().message;
+  EXPECT_EQ(there->samples, 20 * 49);
+  EXPECT_NEAR(there->plug_in, std::numbers::ln2, 0.01);
+  EXPECT_LT(*there->null_mean, 0.1);
+  EXPECT_EQ(there->p, 0.05);
+}
+
+// A past of two values that is unlike all others tells one value of the target, ln 2. In a source
+// whose first value alone differs there is one, and across the seam there would be another.
+TEST(TransferEntropyTest, NoPastSpansTheSeamOfASurrogate) {
+  constexpr int kRows = 2000;
+  TestingNumbers numbers(33);
+  Pair pair{.source = std::vector<Symbol>(kRows, 0), .target = {}};
+  pair.source.front() = 1;
+  for (int t = 0; t < kRows; ++t) pair.target.push_back(numbers.Next() < 0.5 ? 0 : 1);
+  const auto found =
+      TransferEntropyOf(pair.source, pair.target, {.source_history = 2, .surrogates = 9});
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_NEAR(*found->null_mean, std::numbers::ln2 / kRows, 0.2 * std::numbers::ln2 / kRows);
 }
 
 TEST(TransferEntropyTest, CorrectionRemovesMostBias) {

@@ -62,8 +62,8 @@ std::vector<Origin> Unmoved(std::size_t trials) {
   return origins;
 }
 
-// Makes the points of the trials, each with the sources of its origin. If that is shorter, the rest
-// of the trial is left out.
+// Makes the points of the trials, each with the sources of its origin, which is as long. There are
+// none where the past of the sources would span the seam of a shift.
 ConditionedPoints PointsOf(std::span<const SeriesView> trials, const TransferColumns& columns,
                            const ContinuousTransferOptions& options,
                            const std::vector<Scale>& scales, std::span<const Origin> origins) {
@@ -78,12 +78,13 @@ ConditionedPoints PointsOf(std::span<const SeriesView> trials, const TransferCol
     const SeriesView& view = trials[trial];
     points.trials.push_back(points.count());
     const SeriesView& origin = trials[origins[trial].trial];
-    const std::int64_t length = std::min(view.length, origin.length);
     const auto add = [&](const SeriesView& from, std::int64_t row, int column) {
       points.values.push_back((from.Row(row)[column] - scales[column].mean) *
                               scales[column].factor);
     };
-    for (std::int64_t t = FirstRow(options); t < length; ++t) {
+    for (std::int64_t t = FirstRow(options); t < view.length; ++t) {
+      const std::int64_t latest = (t - options.delay + origins[trial].shift) % view.length;
+      if (latest < options.source_history - 1) continue;
       for (const int target : columns.targets) {
         for (int i = 1; i <= options.target_history; ++i) add(view, t - i, target);
       }
@@ -92,9 +93,7 @@ ConditionedPoints PointsOf(std::span<const SeriesView> trials, const TransferCol
       }
       for (const int target : columns.targets) add(view, t, target);
       for (const int source : columns.sources) {
-        for (int i = 0; i < options.source_history; ++i) {
-          add(origin, (t - options.delay - i + origins[trial].shift) % length, source);
-        }
+        for (int i = 0; i < options.source_history; ++i) add(origin, latest - i, source);
       }
     }
   }
@@ -189,6 +188,7 @@ Status CheckColumns(std::span<const SeriesView> trials, const TransferColumns& c
   if (options.surrogate != SurrogateKind::kShift && options.surrogate != SurrogateKind::kTrials) {
     return InvalidArgument("surrogates of a source are shifted, or of other trials");
   }
+  RETURN_IF_ERROR(CheckSurrogates(trials, options.surrogate));
   if (options.target_history < 1 || options.source_history < 1 || options.delay < 1) {
     return InvalidArgument("histories and delay must be at least 1");
   }
@@ -213,7 +213,8 @@ Status CheckVariation(const TransferColumns& columns, const ContinuousTransferOp
   for (const auto* const of : {&columns.sources, &columns.targets, &columns.given}) {
     for (const int column : *of) {
       if (scales[static_cast<std::size_t>(column)].factor > 0.0) continue;
-      return InvalidArgument("{} is constant; leave it out", VariableName(options.names, column));
+      return InvalidArgument("{} is constant; choose others with --columns",
+                             VariableName(options.names, column));
     }
   }
   return {};

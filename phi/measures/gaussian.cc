@@ -117,7 +117,7 @@ std::optional<Matrix> StationaryCovariance(const Matrix& coupling, const Matrix&
 
 double SpectralRadius(const Matrix& matrix) {
   // |A^(2^k)|^(1/2^k) tends to the radius; the scale of each square is kept as a logarithm.
-  constexpr int kSquares = 40;
+  constexpr int kSquares = 64;
   Matrix power = matrix;
   double log_scale = 0.0;
   double weight = 1.0;
@@ -130,6 +130,11 @@ double SpectralRadius(const Matrix& matrix) {
     weight *= 0.5;
   }
   return std::exp(log_scale);
+}
+
+std::string RadiusText(double radius) {
+  const std::string text = fmt::format("{:.6g}", radius);
+  return text == "1" && radius < 1.0 ? fmt::format("1 - {:.2g}", 1.0 - radius) : text;
 }
 
 Result<Correlation> CorrelationOf(const Matrix& covariance, std::span<const std::string> names,
@@ -206,18 +211,20 @@ Result<GaussianModel> GaussianModel::FromJoint(const Matrix& joint, int lags,
 Result<GaussianModel> GaussianModel::FromCoupling(const Matrix& coupling, const Matrix& noise) {
   RETURN_IF_ERROR(CheckModel(coupling, noise));
   const double radius = SpectralRadius(coupling);
-  const auto covariance = radius < 1.0 ? StationaryCovariance(coupling, noise) : std::nullopt;
-  if (!covariance && radius < 1.0) {
+  // The radius is known up to rounding. Closer to 1, a stationary covariance has no correct digit.
+  constexpr double kHighestRadius = 1.0 - 1e-13;
+  if (!(radius < kHighestRadius)) {
     return InvalidArgument(
-        "the covariance of the model exceeds the range of numbers; divide the noise covariance by "
-        "a "
-        "larger number, or check the coupling matrix");
+        "the coupling matrix is not stable: its spectral radius is {}, but must be below 1; divide "
+        "the matrix by a larger number",
+        RadiusText(radius));
   }
+  const auto covariance = StationaryCovariance(coupling, noise);
   if (!covariance) {
     return InvalidArgument(
-        "the coupling matrix is not stable: its spectral radius is {:.6g}, but must be below 1; "
-        "divide the matrix by a larger number",
-        radius);
+        "the covariance of the model, with spectral radius {}, exceeds the range of numbers; "
+        "divide the noise covariance by a larger number, or check the coupling matrix",
+        RadiusText(radius));
   }
   const int size = coupling.rows();
   const Matrix cross = Product(coupling, *covariance);

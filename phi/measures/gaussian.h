@@ -100,5 +100,7 @@ std::optional<Matrix> StationaryCovariance(const Matrix& coupling, const Matrix&
 
 // Returns the largest absolute eigenvalue, from the growth of powers of the matrix.
 double SpectralRadius(const Matrix& matrix);
+// Returns a radius with six digits; close below 1, by how much: "1 - 1e-11".
+std::string RadiusText(double radius);
 
 }  // namespace reveza::phi

@@ -25,6 +25,24 @@ TEST(GaussianTest, StationaryCovarianceIsAFixedPoint) {
   }
 }
 
+TEST(GaussianTest, ModelsOnTheEdgeOfStabilityAreNamedSo) {
+  const auto refusal = [](const Matrix& coupling) {
+    const auto model = GaussianModel::FromCoupling(coupling, Matrix::Identity(coupling.rows()));
+    return model ? std::string() : model.error().message;
+  };
+  for (const Matrix& coupling : {Matrix{{.5, .5}, {.5, .5}}, Matrix{{0, 1}, {-1, 0}},
+                                 Matrix{{1. / 3, 2. / 3}, {2. / 3, 1. / 3}}}) {
+    EXPECT_NE(refusal(coupling).find("its spectral radius is 1,"), std::string::npos)
+        << refusal(coupling);
+    EXPECT_NEAR(SpectralRadius(coupling), 1.0, 1e-14);
+  }
+  EXPECT_EQ(RadiusText(0.7), "0.7");
+  EXPECT_EQ(RadiusText(1.0), "1");
+  EXPECT_EQ(RadiusText(1.1), "1.1");
+  EXPECT_EQ(RadiusText(1.0 - 1e-11), "1 - 1e-11");
+  EXPECT_EQ(RadiusText(0.999999), "0.999999");
+}
+
 TEST(GaussianTest, SpectralRadiusOfKnownMatrices) {
   EXPECT_NEAR(SpectralRadius({{0.2, 0.5}, {0.5, 0.2}}), 0.7, 1e-9);
   EXPECT_NEAR(SpectralRadius({{0.0, -0.9}, {0.9, 0.0}}), 0.9, 1e-9);  // complex eigenvalues

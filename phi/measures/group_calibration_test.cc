@@ -87,7 +87,7 @@ TEST_P(GroupCalibrationTest, IndependentVariablesAreRarelySignificant) {
             IndependentSignals(one.signal, kVariables, one.trials, one.rows, 9000 + i);
         const auto views = ViewsOf(values, one.rows);
         const MultipletOptions options = {.copula = copula};
-        const auto kind = *ParseSurrogateKind("auto", views.size());
+        const auto kind = *ParseSurrogateKind("auto", views, views.size());
         const auto null =
             MultipletNull::Of(views, options, {.kind = kind, .count = kSurrogates, .seed = i});
         const auto measured = MeasureMultiplets(views, options);
@@ -127,7 +127,7 @@ TEST_P(GroupCalibrationTest, NoInfluenceIsRarelySignificant) {
           const auto views = ViewsOf(values, one.rows);
           ContinuousTransferOptions seeded = options;
           seeded.seed = i;
-          seeded.surrogate = *ParseSurrogateKind("auto", views.size());
+          seeded.surrogate = *ParseSurrogateKind("auto", views, views.size());
           seeded.source_history = seeded.target_history = one.history;
           TransferColumns columns = {.sources = {0}, .targets = {1}};
           if (given) columns.given = {2};
@@ -158,9 +158,10 @@ TEST_P(GroupCalibrationTest, AtomsOfIndependentPartsAreRarelySignificant) {
         const PhiIdOptions options = {.redundancy = redundancy};
         const auto found = DecomposeSeries(views, options);
         if (!found) return;
-        const auto tests = TestPhiId(
-            views, options, found->mean,
-            {.kind = *ParseSurrogateKind("auto", views.size()), .count = kSurrogates, .seed = i});
+        const auto tests = TestPhiId(views, options, found->mean,
+                                     {.kind = *ParseSurrogateKind("auto", views, views.size()),
+                                      .count = kSurrogates,
+                                      .seed = i});
         for (std::size_t atom = 0; tests && atom < p.size(); ++atom) {
           p[atom][i] = (*tests)[atom] ? (*tests)[atom]->p : 1.0;
         }

@@ -279,5 +279,17 @@ TEST(PhiG, ConvergesForManyModelsOfNearlySharedNoise) {
   }
 }
 
+// Of noise that is nearly the same in both variables, differences of informations have few digits.
+TEST(MeasuresTest, PhiStarOfNearlySingularModelsIsWithinItsBounds) {
+  for (const double correlation : {0.99, 0.999999, 0.99999999, 0.999999999, 0.9999999999}) {
+    const auto model =
+        GaussianModel::FromCoupling({{.4, .4}, {.4, .4}}, {{1, correlation}, {correlation, 1}});
+    ASSERT_TRUE(model) << model.error().message;
+    const double value = *Evaluate(*model, *AtomicPartition(2), Measure::kPhiStar);
+    EXPECT_GE(value, 0.0) << correlation;
+    EXPECT_LE(value, *Evaluate(*model, *AtomicPartition(2), Measure::kInformation));
+  }
+}
+
 }  // namespace measures_test
 }  // namespace reveza::phi

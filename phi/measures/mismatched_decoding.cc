@@ -5,6 +5,7 @@
 //
 // where g_i are the diagonal elements of V^T L^T A_D^T C_D^-1 Sigma_Y C_D^-1 A_D L V: after one
 // decomposition each beta costs n divisions. I* is concave in beta, so its slope is bisected.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -111,7 +112,9 @@ MismatchedDecoding MismatchedDecodingOf(const GaussianModel& model, const Partit
     (decoded.SlopeAt(middle) > 0.0 ? low : high) = middle;
   }
   const double beta = 0.5 * (low + high);
-  return {.value = model.MutualInformation(past, present) - decoded.At(beta), .beta = beta};
+  // A decoder cannot tell more than there is, nor less than nothing, except by rounding.
+  const double information = std::max(0.0, model.MutualInformation(past, present));
+  return {.value = std::clamp(information - decoded.At(beta), 0.0, information), .beta = beta};
 }
 
 }  // namespace reveza::phi

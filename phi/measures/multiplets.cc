@@ -180,6 +180,7 @@ Result<MultipletNull> MultipletNull::Of(std::span<const SeriesView> trials,
   if (surrogates.count < 1 || trials.empty()) {
     return InvalidArgument("a test needs at least one surrogate");
   }
+  RETURN_IF_ERROR(CheckSurrogates(trials, surrogates.kind));
   std::vector<std::vector<int>> parts;
   for (int i = 0; i < trials.front().variables; ++i) parts.push_back({i});
   std::vector<std::vector<MultipletOrder>> drawn(static_cast<std::size_t>(surrogates.count));

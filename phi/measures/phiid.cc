@@ -290,6 +290,7 @@ Result<std::array<std::optional<Significance>, 16>> TestPhiId(std::span<const Se
   if (surrogates.count < 1 || trials.empty()) {
     return InvalidArgument("a test needs at least one surrogate");
   }
+  RETURN_IF_ERROR(CheckSurrogates(trials, surrogates.kind));
   std::vector<std::vector<int>> parts;
   if (options.partition) parts = options.partition->parts();
   for (int i = 0; !options.partition && i < trials.front().variables; ++i) parts.push_back({i});

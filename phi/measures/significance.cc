@@ -1,8 +1,11 @@
 #include "phi/measures/significance.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -12,7 +15,8 @@
 namespace reveza::phi {
 namespace {
 
-// Returns values by replicate and measure, or the error of the first replicate that failed.
+// Returns values by replicate and measure, not a number where one is missing, or the error of the
+// first replicate that failed.
 Result<std::vector<std::vector<double>>> Replicates(
     int count, int threads,
     const std::function<Result<std::vector<WindowValue>>(std::uint32_t replicate)>& measure) {
@@ -25,13 +29,7 @@ Result<std::vector<std::vector<double>>> Replicates(
         errors[i] = result.error();
         return;
       }
-      for (const WindowValue& value : *result) {
-        if (!value.missing.empty()) {
-          errors[i] = Error{Error::Code::kUnavailable, value.missing};
-          return;
-        }
-        values[i].push_back(value.value);
-      }
+      for (const WindowValue& value : *result) values[i].push_back(value.value);
     };
   });
   for (const auto& error : errors) {
@@ -47,12 +45,19 @@ std::vector<std::vector<int>> PartsToMove(const WindowOptions& options, int vari
   return parts;
 }
 
-std::vector<double> SortedColumn(const std::vector<std::vector<double>>& rows, std::size_t column) {
+std::vector<double> Column(const std::vector<std::vector<double>>& rows, std::size_t column) {
   std::vector<double> values;
   values.reserve(rows.size());
   for (const auto& row : rows) values.push_back(row[column]);
-  std::ranges::sort(values);
   return values;
+}
+
+// Returns how many replicates have no value; "" if all have.
+std::string MissingOf(std::span<const double> replicates, std::string_view name) {
+  const auto missing =
+      std::ranges::count_if(replicates, [](double x) { return !std::isfinite(x); });
+  return missing == 0 ? ""
+                      : fmt::format("{} of {} {} have no value", missing, replicates.size(), name);
 }
 
 }  // namespace
@@ -65,13 +70,33 @@ double Quantile(const std::vector<double>& sorted, double share) {
 }
 
 Significance SignificanceOf(double value, std::vector<double> surrogates) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  Significance result{.surrogates = static_cast<int>(surrogates.size()),
+                      .missing = MissingOf(surrogates, "surrogates")};
+  if (!result.missing.empty()) {
+    result.null_mean = result.null_high = result.p = kNone;
+    return result;
+  }
   std::ranges::sort(surrogates);
   const auto count = static_cast<double>(surrogates.size());
-  Significance result{.surrogates = static_cast<int>(surrogates.size())};
   for (const double one : surrogates) result.null_mean += one / count;
   result.null_high = Quantile(surrogates, 0.95);
   const auto above = surrogates.end() - std::ranges::lower_bound(surrogates, value);
   result.p = static_cast<double>(1 + above) / (1.0 + count);
+  return result;
+}
+
+Interval IntervalOf(double value, std::vector<double> replicates, std::int64_t block) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  Interval result{.low = kNone,
+                  .high = kNone,
+                  .replicates = static_cast<int>(replicates.size()),
+                  .block = block,
+                  .missing = MissingOf(replicates, "replicates")};
+  if (!result.missing.empty()) return result;
+  std::ranges::sort(replicates);
+  result.low = 2 * value - Quantile(replicates, 0.975);
+  result.high = 2 * value - Quantile(replicates, 0.025);
   return result;
 }
 
@@ -96,6 +121,7 @@ Result<std::vector<std::optional<Significance>>> TestAgainstSurrogates(
   if (surrogates.count < 1 || trials.empty()) {
     return InvalidArgument("a test needs at least one surrogate");
   }
+  RETURN_IF_ERROR(CheckSurrogates(trials, surrogates.kind));
   const auto parts = PartsToMove(options, trials.front().variables);
   ASSIGN_OR_RETURN(
       const auto drawn,
@@ -109,7 +135,7 @@ Result<std::vector<std::optional<Significance>>> TestAgainstSurrogates(
       results.emplace_back();
       continue;
     }
-    results.emplace_back(SignificanceOf(values[i].value, SortedColumn(drawn, i)));
+    results.emplace_back(SignificanceOf(values[i].value, Column(drawn, i)));
   }
   return results;
 }
@@ -151,11 +177,7 @@ Result<std::vector<Interval>> BootstrapIntervals(std::span<const SeriesView> tri
                    }));
   std::vector<Interval> results;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::vector<double> replicates = SortedColumn(drawn, i);
-    results.push_back({.low = 2 * values[i].value - Quantile(replicates, 0.975),
-                       .high = 2 * values[i].value - Quantile(replicates, 0.025),
-                       .replicates = bootstrap.count,
-                       .block = block});
+    results.push_back(IntervalOf(values[i].value, Column(drawn, i), block));
   }
   return results;
 }

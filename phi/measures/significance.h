@@ -59,14 +59,17 @@ struct SurrogateOptions {
   int threads = 1;
 };
 
+// Numbers are not numbers if `missing` says why there is no test.
 struct Significance {
   double null_mean = 0.0;
   double null_high = 0.0;  // 95 % quantile of the surrogates
   double p = 1.0;          // (1 + surrogates at or above the value) / (1 + surrogates)
   int surrogates = 0;
+  std::string missing = {};
 };
 
-// Compares a value with those of surrogates, of which there is at least one.
+// Compares a value with those of surrogates, of which there is at least one. If one is not a
+// number, there is no test, because those without a value may be high or low.
 Significance SignificanceOf(double value, std::vector<double> surrogates);
 
 // Tests each of `values`, the result of MeasureWindow() for these trials and options, against
@@ -95,7 +98,11 @@ struct Interval {
   double high = 0.0;
   int replicates = 0;
   std::int64_t block = 0;
+  std::string missing = {};  // why the ends are not numbers
 };
+
+// Returns the reverse interval of a value from replicates; without ends if one is not a number.
+Interval IntervalOf(double value, std::vector<double> replicates, std::int64_t block);
 
 // Returns, for each of `values`, the result of MeasureWindow() for these trials and options, the
 // reverse 95 % interval of a moving block bootstrap (Kuensch 1989, Ann Stat 17:1217; Davison &

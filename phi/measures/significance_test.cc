@@ -109,14 +109,19 @@ TEST(BiasTest, MatchesTheMeanOfIndependentNoise) {
 WindowOptions Interaction() { return {.measures = {Measure::kStochasticInteraction}}; }
 
 TEST(SurrogateTest, DetectCouplingOnlyIfPresent) {
-  for (const SurrogateKind kind :
-       {SurrogateKind::kShift, SurrogateKind::kPhase, SurrogateKind::kIaaft}) {
+  for (const SurrogateKind kind : {SurrogateKind::kShift, SurrogateKind::kPhase,
+                                   SurrogateKind::kIaaft, SurrogateKind::kTrials}) {
     const auto coupled = Simulated({{{.4, .4}, {.4, .4}}, Matrix::Identity(2)}, 300, 11);
     const auto alone = Simulated({{{.8, 0}, {0, .8}}, Matrix::Identity(2)}, 300, 12);
     for (const auto* values : {&coupled, &alone}) {
-      const SeriesView view = ViewOf(*values, 2);
-      const auto measured = MeasureWindow(view, Interaction());
-      const auto test = TestAgainstSurrogates(std::span(&view, 1), Interaction(), *measured,
+      std::vector<SeriesView> trials = {ViewOf(*values, 2)};
+      if (kind == SurrogateKind::kTrials) {
+        const SeriesView whole = trials.front();
+        trials.clear();
+        for (int trial = 0; trial < 10; ++trial) trials.push_back(whole.Part(30L * trial, 30));
+      }
+      const auto measured = MeasureWindow(trials, Interaction());
+      const auto test = TestAgainstSurrogates(trials, Interaction(), *measured,
                                               {.kind = kind, .count = 99, .seed = 5, .threads = 2});
       ASSERT_TRUE(test) << test.error().message;
       const Significance& significance = *test->front();
@@ -130,6 +135,21 @@ TEST(SurrogateTest, DetectCouplingOnlyIfPresent) {
       EXPECT_LT(significance.null_mean, 0.05);
     }
   }
+}
+
+TEST(SurrogateTest, OneWithoutAValueLeavesTheTestAndTheIntervalEmpty) {
+  const Significance tested = SignificanceOf(0.5, {0.1, 0.7, 0.2});
+  EXPECT_EQ(tested.p, 0.5);
+  EXPECT_EQ(tested.missing, "");
+  const Significance without = SignificanceOf(0.5, {0.1, NAN, 0.2});
+  EXPECT_TRUE(std::isnan(without.p));
+  EXPECT_TRUE(std::isnan(without.null_mean));
+  EXPECT_EQ(without.surrogates, 3);
+  EXPECT_NE(without.missing.find("1 of 3"), std::string::npos) << without.missing;
+  EXPECT_EQ(IntervalOf(0.5, {0.4, 0.4, 0.4}, 7).low, 0.6);
+  const Interval none = IntervalOf(0.5, {NAN, 0.4, NAN}, 7);
+  EXPECT_TRUE(std::isnan(none.low) && std::isnan(none.high));
+  EXPECT_NE(none.missing.find("2 of 3"), std::string::npos) << none.missing;
 }
 
 TEST(SurrogateTest, DoNotDependOnThreads) {

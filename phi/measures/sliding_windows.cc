@@ -3,11 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include "phi/arithmetic/parallel_for.h"
 #include "phi/measures/legacy.h"
 
 namespace reveza::phi {
+
+namespace {
+
+// Returns kInvalidArgument if a value of a window, whose first row is `first`, is not finite.
+Status CheckComplete(const SeriesView& window, std::int64_t first,
+                     const std::vector<std::string>& names) {
+  for (std::int64_t t = 0; t < window.length; ++t) {
+    for (int i = 0; i < window.variables; ++i) {
+      if (std::isfinite(window.Row(t)[i])) continue;
+      return InvalidArgument("row {} of {} is {}", first + t, VariableName(names, i),
+                             window.Row(t)[i]);
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<double> LegacyAtEnd(const SeriesView& series) {
   const int pairs = std::max(1, series.variables * (series.variables - 1));
@@ -39,6 +58,7 @@ Result<std::vector<MeasuredWindow>> MeasureSliding(std::span<const SeriesView> t
                            trials.size() > 1 ? fmt::format(" in {} trials", trials.size()) : "");
   }
   const auto measure = [&](std::size_t i) -> Status {
+    RETURN_IF_ERROR(CheckComplete(views[i], windows[i].first, options.estimate.names));
     ASSIGN_OR_RETURN(windows[i].values, MeasureWindow(views[i], options));
     if (sliding.legacy) {
       ASSIGN_OR_RETURN(windows[i].legacy, LegacyAtEnd(views[i]));
@@ -48,10 +68,16 @@ Result<std::vector<MeasuredWindow>> MeasureSliding(std::span<const SeriesView> t
   std::vector<Status> done(windows.size());
   ParallelFor(sliding.threads, windows.size(),
               [&] { return [&](std::size_t i) { done[i] = measure(i); }; });
+  if (std::ranges::none_of(done, [](const Status& status) { return status.has_value(); })) {
+    return Fail(done.front().error().code, "rows {} to {}: {}", windows.front().first,
+                windows.front().last, done.front().error().message);
+  }
   for (std::size_t i = 0; i < windows.size(); ++i) {
     if (done[i]) continue;
-    return Fail(done[i].error().code, "rows {} to {}: {}", windows[i].first, windows[i].last,
-                done[i].error().message);
+    windows[i].values.clear();
+    for (const Measure wanted : options.measures) {
+      windows[i].values.push_back(MissingValue(wanted, done[i].error().message));
+    }
   }
   return windows;
 }

@@ -12,7 +12,8 @@
 
 namespace reveza::phi {
 
-// The measures of one window, rows [first, last] of all trials together.
+// The measures of one window, rows [first, last] of all trials together; values of one that could
+// not be measured are `missing`.
 struct MeasuredWindow {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -28,7 +29,8 @@ struct SlidingOptions {
 };
 
 // Measures sliding windows. Windows never span trials; the first window of a trial begins at its
-// first row. Errors: no window fits, or the error of the first window that failed, with its rows.
+// first row. One with values that are not finite, or that cannot be measured, has values that say
+// why. Errors: no window fits, or none could be measured: the error of the first, with its rows.
 Result<std::vector<MeasuredWindow>> MeasureSliding(std::span<const SeriesView> trials,
                                                    const WindowOptions& options,
                                                    const SlidingOptions& sliding);

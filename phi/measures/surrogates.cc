@@ -1,9 +1,12 @@
 #include "phi/measures/surrogates.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
+#include <functional>
 #include <numbers>
 #include <numeric>
 #include <utility>
@@ -191,10 +194,9 @@ Surrogate Permuted(std::span<const SeriesView> trials, const std::vector<std::ve
   }
   Surrogate made;
   for (std::size_t trial = 0; trial < trials.size(); ++trial) {
-    std::int64_t length = trials[trial].length;
-    for (const auto& source : sources) length = std::min(length, trials[source[trial]].length);
+    const std::int64_t length = trials[trial].length;
     const int variables = trials[trial].variables;
-    std::vector<double>& to = made.values.emplace_back(Copied(trials[trial].Part(0, length)));
+    std::vector<double>& to = made.values.emplace_back(Copied(trials[trial]));
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const SeriesView& from = trials[sources[k][trial]];
       for (std::int64_t t = 0; t < length; ++t) {
@@ -211,9 +213,13 @@ Surrogate Permuted(std::span<const SeriesView> trials, const std::vector<std::ve
 
 std::string_view NameOf(SurrogateKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
 
-Result<SurrogateKind> ParseSurrogateKind(std::string_view name, std::size_t trials) {
+Result<SurrogateKind> ParseSurrogateKind(std::string_view name, std::span<const SeriesView> trials,
+                                         std::size_t recorded) {
+  // Trials without any complete row are no trials.
+  const std::size_t enough = std::min(recorded, trials.size());
   if (name == "auto") {
-    return trials >= kMinPermutedTrials ? SurrogateKind::kTrials : SurrogateKind::kShift;
+    return enough >= kMinPermutedTrials && HaveOneLength(trials) ? SurrogateKind::kTrials
+                                                                 : SurrogateKind::kShift;
   }
   const auto found = std::ranges::find(kNames, name);
   if (found == kNames.end()) {
@@ -221,12 +227,46 @@ Result<SurrogateKind> ParseSurrogateKind(std::string_view name, std::size_t tria
         "--surrogate: unknown method '{}'; use auto, shift, phase, iaaft or trials", name);
   }
   const auto kind = static_cast<SurrogateKind>(found - kNames.begin());
-  if (kind == SurrogateKind::kTrials && trials < kMinPermutedTrials) {
+  if (kind == SurrogateKind::kTrials && enough < kMinPermutedTrials) {
     return InvalidArgument(
         "--surrogate trials: {} trials have too few permutations; use at least {} trials, or shift",
-        trials, kMinPermutedTrials);
+        enough, kMinPermutedTrials);
   }
   return kind;
+}
+
+bool HaveOneLength(std::span<const SeriesView> trials) {
+  return std::ranges::all_of(
+      trials, [&](const SeriesView& trial) { return trial.length == trials.front().length; });
+}
+
+std::int64_t CommonLength(std::span<const SeriesView> trials) {
+  std::vector<std::int64_t> lengths;
+  for (const SeriesView& trial : trials) lengths.push_back(trial.length);
+  std::ranges::sort(lengths, std::greater());
+  std::int64_t best = 0;
+  std::int64_t most = -1;
+  for (std::size_t kept = std::min(kMinPermutedTrials, lengths.size()); kept <= lengths.size();
+       ++kept) {
+    const std::int64_t length = lengths[kept - 1];
+    if (length * static_cast<std::int64_t>(kept) < most) continue;
+    most = length * static_cast<std::int64_t>(kept);
+    best = length;
+  }
+  return best;
+}
+
+std::string CutNote(std::int64_t rows, std::size_t kept, std::size_t trials) {
+  return fmt::format(
+      "surrogates of permuted trials need one length: measured are the first {} rows of {} of {} "
+      "trials",
+      rows, kept, trials);
+}
+
+Status CheckSurrogates(std::span<const SeriesView> trials, SurrogateKind kind) {
+  if (kind != SurrogateKind::kTrials || HaveOneLength(trials)) return {};
+  return InvalidArgument(
+      "trials of several lengths cannot be permuted; cut them to one length, or use shift");
 }
 
 std::vector<std::size_t> ShuffledTrials(std::size_t trials, const RandomStream& random,

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "phi/measures/significance.h"
@@ -50,8 +52,7 @@ TEST(SurrogatesTest, ShiftsHaveNoPairsAcrossASeam) {
 TEST(SurrogatesTest, TrialsArePermutedByPart) {
   std::vector<std::vector<double>> values;
   std::vector<SeriesView> trials;
-  for (int trial = 0; trial < 6; ++trial)
-    values.push_back(Numbered(trial == 0 ? 7 : 10, 3, 1e6 * trial));
+  for (int trial = 0; trial < 6; ++trial) values.push_back(Numbered(10, 3, 1e6 * trial));
   for (const auto& one : values) trials.push_back(ViewOf(one, 3));
   const Surrogate made = SurrogateOf(trials, {{0, 2}, {1}}, SurrogateKind::kTrials, 1, 0);
   ASSERT_EQ(made.views.size(), 6U);
@@ -60,7 +61,7 @@ TEST(SurrogatesTest, TrialsArePermutedByPart) {
     const SeriesView& view = made.views[trial];
     const auto source = static_cast<int>(std::round(view.Row(0)[1] / 1e6));
     sources.push_back(source);
-    EXPECT_EQ(view.length, trial == 0 || source == 0 ? 7 : 10);
+    EXPECT_EQ(view.length, 10);
     for (std::int64_t t = 0; t < view.length; ++t) {
       EXPECT_EQ(view.Row(t)[0], trials[trial].Row(t)[0]);
       EXPECT_EQ(view.Row(t)[2], trials[trial].Row(t)[2]);
@@ -102,12 +103,39 @@ TEST(SurrogatesTest, PhasesPreserveParts) {
   }
 }
 
-TEST(SurrogatesTest, TrialsAreTheDefaultWhereTheyAreEnough) {
-  EXPECT_EQ(*ParseSurrogateKind("auto", 5), SurrogateKind::kTrials);
-  EXPECT_EQ(*ParseSurrogateKind("auto", 4), SurrogateKind::kShift);
-  EXPECT_EQ(*ParseSurrogateKind("iaaft", 1), SurrogateKind::kIaaft);
-  EXPECT_NE(ParseSurrogateKind("trials", 4).error().message.find("at least 5"), std::string::npos);
-  EXPECT_FALSE(ParseSurrogateKind("twist", 1));
+std::vector<SeriesView> OfLengths(std::initializer_list<std::int64_t> lengths) {
+  std::vector<SeriesView> trials;
+  for (const std::int64_t length : lengths) trials.push_back({nullptr, length, 1, 1});
+  return trials;
+}
+
+TEST(SurrogatesTest, TrialsAreTheDefaultWhereTheyAreEnoughAndOfOneLength) {
+  const auto five = OfLengths({9, 9, 9, 9, 9});
+  EXPECT_EQ(*ParseSurrogateKind("auto", five, 5), SurrogateKind::kTrials);
+  EXPECT_EQ(*ParseSurrogateKind("auto", five, 4), SurrogateKind::kShift);
+  EXPECT_EQ(*ParseSurrogateKind("auto", OfLengths({9, 9, 9, 9}), 5), SurrogateKind::kShift);
+  EXPECT_EQ(*ParseSurrogateKind("auto", OfLengths({9, 9, 9, 9, 8}), 5), SurrogateKind::kShift);
+  EXPECT_EQ(*ParseSurrogateKind("iaaft", OfLengths({9}), 1), SurrogateKind::kIaaft);
+  EXPECT_NE(ParseSurrogateKind("trials", five, 4).error().message.find("at least 5"),
+            std::string::npos);
+  EXPECT_FALSE(ParseSurrogateKind("twist", five, 5));
+}
+
+TEST(SurrogatesTest, OnlyTrialsOfOneLengthArePermuted) {
+  const auto equal = OfLengths({9, 9, 9, 9, 9, 9});
+  const auto unequal = OfLengths({9, 9, 9, 8, 9, 9});
+  EXPECT_TRUE(CheckSurrogates(equal, SurrogateKind::kTrials));
+  EXPECT_FALSE(CheckSurrogates(unequal, SurrogateKind::kTrials));
+  EXPECT_TRUE(CheckSurrogates(unequal, SurrogateKind::kShift));
+}
+
+TEST(SurrogatesTest, TheCommonLengthKeepsTheMostRowsInFiveTrials) {
+  EXPECT_EQ(CommonLength(OfLengths({9, 9, 9, 9, 9})), 9);
+  // Six of ten rather than seven of three.
+  EXPECT_EQ(CommonLength(OfLengths({10, 3, 10, 10, 10, 10, 10})), 10);
+  EXPECT_EQ(CommonLength(OfLengths({10, 9, 10, 10, 10, 10, 10})), 9);
+  // Four would keep more rows, but have few permutations.
+  EXPECT_EQ(CommonLength(OfLengths({100, 100, 3, 100, 100})), 3);
 }
 
 }  // namespace surrogates_test

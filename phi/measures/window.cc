@@ -41,15 +41,14 @@ Result<WindowValue> At(const GaussianModel& model, const Partition& partition, M
   return result;
 }
 
-// A value that could not be computed.
-WindowValue Missing(Measure measure, std::string reason) {
+}  // namespace
+
+WindowValue MissingValue(Measure measure, std::string reason) {
   return {.measure = measure,
           .value = std::numeric_limits<double>::quiet_NaN(),
           .exact = false,
           .missing = std::move(reason)};
 }
-
-}  // namespace
 
 Result<std::vector<WindowValue>> MeasureModel(const GaussianModel& model,
                                               const WindowOptions& options) {
@@ -70,7 +69,7 @@ Result<std::vector<WindowValue>> MeasureModel(const GaussianModel& model,
       done =
           Fail(Error::Code::kUnavailable, "not a finite number; the model is too nearly singular");
     }
-    values.push_back(done ? *std::move(value) : Missing(measure, done.error().message));
+    values.push_back(done ? *std::move(value) : MissingValue(measure, done.error().message));
   }
   return values;
 }

@@ -56,6 +56,9 @@ struct MeasureSelection {
 Result<WindowOptions> WindowOptionsOf(const MeasureSelection& selection,
                                       const std::vector<std::string>& names);
 
+// Returns a value that could not be computed, and why.
+WindowValue MissingValue(Measure measure, std::string reason);
+
 // Measures the trials or series of one window, in the order of options.measures. Errors: those of
 // EstimateModel(), Evaluate() and PartitionSearch.
 Result<std::vector<WindowValue>> MeasureWindow(std::span<const SeriesView> trials,

@@ -13,6 +13,7 @@
 #include "phi/measures/legacy.h"
 #include "phi/measures/minimum_partition.h"
 #include "phi/measures/significance.h"
+#include "phi/measures/sliding_windows.h"
 #include "phi/measures/window.h"
 #include "phi/series/series_table.h"
 
@@ -29,8 +30,8 @@ constexpr std::size_t kMaxWindows = 400;
 bool IsMeasure(std::string_view name) { return name == kLegacy || ParseMeasure(name).has_value(); }
 
 bool IsStructure(std::string_view name) {
-  constexpr std::array<std::string_view, 6> kNames = {"run",    "cycle",     "hash",
-                                                      "window", "first_row", "last_row"};
+  constexpr std::array<std::string_view, 7> kNames = {"run",       "cycle",    "hash",   "window",
+                                                      "first_row", "last_row", "missing"};
   return std::ranges::find(kNames, name) != kNames.end() || name.ends_with("_partition") ||
          name.starts_with("rho_");
 }
@@ -124,11 +125,12 @@ Status MeasureWindows(const SeriesView& series, int window, const PlotOptions& o
   for (const Measure measure : options.measures) {
     data->tracks.push_back({std::string(NameOf(measure)), {}, {{}}, std::nullopt});
   }
-  for (std::int64_t first = 0; first <= places; first += step) {
-    ASSIGN_OR_RETURN(const auto measured, MeasureWindow(series.Part(first, window), wanted));
-    for (std::size_t i = 0; i < measured.size(); ++i) {
-      data->tracks[i].x.push_back(static_cast<double>(first + window - 1));
-      data->tracks[i].runs[0].push_back(measured[i].value);
+  ASSIGN_OR_RETURN(const auto windows,
+                   MeasureSliding({&series, 1}, wanted, {.length = window, .step = step}));
+  for (const MeasuredWindow& measured : windows) {
+    for (std::size_t i = 0; i < measured.values.size(); ++i) {
+      data->tracks[i].x.push_back(static_cast<double>(measured.last));
+      data->tracks[i].runs[0].push_back(measured.values[i].value);
     }
   }
   return {};
@@ -177,7 +179,7 @@ void AddSurrogateBands(const SeriesView& series, int window, WindowOptions wante
     return;
   }
   for (std::size_t i = 0; i < tracks.size(); ++i) {
-    if (!(*tested)[i]) continue;
+    if (!(*tested)[i] || !(*tested)[i]->missing.empty()) continue;
     const Significance& found = *(*tested)[i];
     tracks[i]->null_band = {
         -std::numeric_limits<double>::infinity(), found.null_mean, found.null_high,

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,7 @@ nb::object DictOf(const std::optional<Significance>& test) {
   row["null_mean"] = test->null_mean;
   row["null_high"] = test->null_high;
   row["surrogates"] = test->surrogates;
+  row["missing"] = test->missing;
   return row;
 }
 
@@ -61,6 +63,7 @@ nb::object DictOf(const std::optional<Interval>& interval) {
   row["high"] = interval->high;
   row["replicates"] = interval->replicates;
   row["block"] = interval->block;
+  row["missing"] = interval->missing;
   return row;
 }
 
@@ -116,8 +119,9 @@ Request RequestOf(const std::vector<Array>& arrays, const Names& names, const Ar
   return request;
 }
 
-SurrogateOptions SurrogatesOf(const Arguments& given, std::size_t trials) {
-  return {.kind = ValueOf(ParseSurrogateKind(given.Get<std::string>("surrogate"), trials)),
+SurrogateOptions SurrogatesOf(const Arguments& given, std::span<const SeriesView> trials) {
+  return {.kind = ValueOf(
+              ParseSurrogateKind(given.Get<std::string>("surrogate"), trials, trials.size())),
           .count = given.Whole<int>("surrogates", 0, kMaxCount),
           .seed = given.Get<std::uint64_t>("seed"),
           .threads = given.Whole<int>("threads", 1, kMaxThreads)};
@@ -128,7 +132,7 @@ nb::dict MeasureArrays(const std::vector<Array>& arrays, const Names& names, nb:
   Request request = RequestOf(arrays, names, given);
   SignificanceOptions& chance = request.chance;
   chance.bias = given.Get<bool>("bias");
-  chance.surrogates = SurrogatesOf(given, arrays.size());
+  chance.surrogates = SurrogatesOf(given, request.trials);
   chance.bootstrap = {.count = given.Whole<int>("bootstrap", 0, kMaxCount),
                       .block = given.Whole<std::int64_t>("block", 0, kMaxRows),
                       .seed = chance.surrogates.seed,
@@ -160,6 +164,7 @@ nb::list MeasureWindows(const std::vector<Array>& arrays, const Names& names, nb
   const SlidingOptions sliding = {.length = given.Whole<std::int64_t>("length", 1, kMaxRows),
                                   .step = given.Whole<std::int64_t>("step", 1, kMaxRows),
                                   .threads = request.threads};
+  Check(CheckNumbers(request.trials, names));
   const auto windows = ValueOf(
       WithoutLock([&] { return MeasureSliding(request.trials, request.options, sliding); }));
   nb::list found;
@@ -267,7 +272,7 @@ nb::dict DecomposeArrays(const std::vector<Array>& arrays, const Names& names, n
       .partition = request.options.partition,
       .search = request.options.minimum.value_or(SearchOptions{}),
       .local = given.Get<bool>("local")};
-  const SurrogateOptions surrogates = SurrogatesOf(given, arrays.size());
+  const SurrogateOptions surrogates = SurrogatesOf(given, request.trials);
   const bool bias = given.Get<bool>("bias");
   auto all = ValueOf(WithoutLock([&] { return Decompose(request, options, bias, surrogates); }));
   nb::list atoms;
@@ -325,6 +330,7 @@ nb::list TransfersOfArrays(const std::vector<Array>& arrays, const Names& names,
   const Arguments given(std::move(arguments));
   constexpr int kMaxHistory = 62;
   constexpr int kMaxBins = 1 << 16;
+  const auto trials = ViewsOf(arrays);
   const TransferRequest request = {
       .estimator = ValueOf(ParseTransferEstimator(given.Get<std::string>("estimator"))),
       .columns = {.sources = given.Get<std::vector<int>>("source"),
@@ -339,9 +345,8 @@ nb::list TransfersOfArrays(const std::vector<Array>& arrays, const Names& names,
                   .delay = given.Whole<int>("delay", 1, kMaxCount),
                   .surrogates = given.Whole<int>("surrogates", 0, kMaxCount),
                   .seed = given.Get<std::uint64_t>("seed")},
-      .surrogate = ValueOf(ParseSurrogateKind("auto", arrays.size())),
+      .surrogate = ValueOf(ParseSurrogateKind("auto", trials, trials.size())),
       .threads = given.Whole<int>("threads", 1, kMaxThreads)};
-  const auto trials = ViewsOf(arrays);
   const auto transfers = ValueOf(WithoutLock([&] { return TransfersOf(trials, names, request); }));
   nb::list found;
   for (const Transfer& transfer : transfers) {

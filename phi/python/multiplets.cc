@@ -61,14 +61,15 @@ FoundMultiplets MeasureArrays(const std::vector<Array>& arrays, const Names& nam
   auto shrinkage = ParseShrinkage(given.Get<std::string>("shrinkage"));
   if (!shrinkage) python::Raise(PyExc_ValueError, "shrinkage: " + shrinkage.error().message);
   options.shrinkage = *shrinkage;
+  const std::vector<SeriesView> trials = ViewsOf(arrays);
   const SurrogateOptions surrogates = {
-      .kind = ValueOf(ParseSurrogateKind(given.Get<std::string>("surrogate"), arrays.size())),
+      .kind =
+          ValueOf(ParseSurrogateKind(given.Get<std::string>("surrogate"), trials, trials.size())),
       .count = given.Whole<int>("surrogates", 0, kMaxCount),
       .seed = given.Get<std::uint64_t>("seed"),
       .threads = given.Whole<int>("threads", 1, kMaxThreads)};
   const int workers = std::min(surrogates.threads, surrogates.count);
   Check(CheckMultiplets(static_cast<int>(names.size()), 1 + workers, FreeMemory()));
-  const std::vector<SeriesView> trials = ViewsOf(arrays);
   return ValueOf(WithoutLock([&]() -> Result<FoundMultiplets> {
     ASSIGN_OR_RETURN(auto measured, MeasureMultiplets(trials, options));
     FoundMultiplets found{.measured = std::move(measured), .null = {}, .bias_note = {}};

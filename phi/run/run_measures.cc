@@ -132,7 +132,11 @@ std::vector<std::optional<Significance>> RunMeasures::Nulls(int threads) const {
   if (!measured) return none;
   const SurrogateOptions surrogates = {.count = kSurrogates, .threads = threads};
   auto tested = TestAgainstSurrogates({&last, 1}, options_, *measured, surrogates);
-  return tested ? *std::move(tested) : none;
+  if (!tested) return none;
+  for (auto& test : *tested) {
+    if (test && !test->missing.empty()) test.reset();
+  }
+  return *std::move(tested);
 }
 
 std::vector<CycleSample> RunMeasures::Samples() const {

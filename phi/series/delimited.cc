@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 #include <ranges>
+#include <span>
+#include <tuple>
 #include <utility>
 
 #include "phi/series/series_table.h"
@@ -77,7 +79,10 @@ class DelimitedReader {
     if (!Next()) return InvalidArgument(name_ + ": the file is empty");
     separator_ = DetectDelimiter(line_);
     Split();
-    const bool header = std::ranges::any_of(fields_, [](auto f) { return !NumberOf(f); });
+    const bool text = std::ranges::any_of(fields_, [](auto f) { return !NumberOf(f); });
+    const bool counts = options_.header == ReadOptions::Header::kDetect && !text && IsCountAbove();
+    const bool header = options_.header == ReadOptions::Header::kYes ||
+                        (options_.header != ReadOptions::Header::kNo && (text || counts));
     std::vector<std::string> names;
     for (std::size_t i = 0; i < fields_.size(); ++i) {
       names.push_back(header ? NameOf(fields_[i]) : fmt::format("{}", i));
@@ -86,6 +91,7 @@ class DelimitedReader {
     SeriesTable table;
     for (const std::size_t column : columns_.chosen) table.names.push_back(names[column]);
     table.left_out = columns_.left_out;
+    table.numbers_as_names = counts;
     if (!header) {
       RETURN_IF_ERROR(Add(names, table));
     }
@@ -94,6 +100,7 @@ class DelimitedReader {
       RETURN_IF_ERROR(Add(names, table));
     }
     if (table.values.empty()) return InvalidArgument(name_ + ": no rows");
+    LeaveOutCounters(options_, table);
     return table;
   }
 
@@ -109,6 +116,29 @@ class DelimitedReader {
       if (!line_.empty() && line_.front() != '#') return true;
     }
     return false;
+  }
+
+  // Returns whether the first row counts its columns from 0 or 1, perhaps after an index without a
+  // name, above a row of decimals: the names that pandas gives to columns without any.
+  bool IsCountAbove() {
+    std::span<const std::string_view> names = fields_;
+    if (names.front().empty()) names = names.subspan(1);
+    if (names.size() < 2 || (names.front() != "0" && names.front() != "1")) return false;
+    const int first = names.front() == "1" ? 1 : 0;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i] != fmt::format("{}", first + static_cast<int>(i))) return false;
+    }
+    const auto [rest, line, number] = std::tuple(rest_, line_, number_);
+    bool decimals = false;
+    if (Next()) {
+      Split();
+      decimals = std::ranges::any_of(fields_, [](std::string_view field) {
+        return field.find('.') != std::string_view::npos && NumberOf(field);
+      });
+    }
+    std::tie(rest_, line_, number_) = std::tuple(rest, line, number);
+    Split();
+    return decimals;
   }
 
   // Returns the separator of the line, outside of double quotes.

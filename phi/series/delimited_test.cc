@@ -91,5 +91,41 @@ TEST(DelimitedTest, ErrorsNameLineAndColumn) {
   EXPECT_NE(ErrorOf(Read("a\n1\n", {.trials = "a"})), "");
 }
 
+TEST(DelimitedTest, ARowThatCountsColumnsAboveDecimalsIsAHeader) {
+  for (const std::string first : {"0,1,2", "1,2,3"}) {
+    const auto table = ReadDelimited(first + "\n0.5,1,2\n3,4,5\n", "s", {});
+    ASSERT_TRUE(table) << table.error().message;
+    EXPECT_EQ(table->length(), 2) << first;
+    EXPECT_EQ(table->names.back(), first.substr(4));
+    EXPECT_TRUE(table->numbers_as_names);
+    EXPECT_EQ(table->lines, (std::vector<std::int64_t>{2, 3}));
+  }
+  // After an index.
+  const auto indexed = ReadDelimited(",0,1\n0,0.5,2\n1,4,5\n", "s", {});
+  ASSERT_TRUE(indexed) << indexed.error().message;
+  EXPECT_EQ(indexed->length(), 2);
+  for (const char* text : {"0,1,2\n5,1,2\n", "0,1,3\n0.5,1,2\n", "2,3,4\n0.5,1,2\n",
+                           "0.0,1,2\n0.5,1,2\n", "1\n0.5\n"}) {
+    const auto table = ReadDelimited(text, "s", {});
+    ASSERT_TRUE(table) << table.error().message;
+    EXPECT_EQ(table->length(), 2) << text;
+    EXPECT_FALSE(table->numbers_as_names);
+  }
+}
+
+TEST(DelimitedTest, TheHeaderMayBeStated) {
+  using Header = ReadOptions::Header;
+  const std::string text = "1,2\n3,4\n";
+  EXPECT_EQ(ReadDelimited(text, "s", {})->length(), 2);
+  const auto named = ReadDelimited(text, "s", {.header = Header::kYes});
+  EXPECT_EQ(named->length(), 1);
+  EXPECT_EQ(named->names, (std::vector<std::string>{"1", "2"}));
+  const std::string counted = "0,1\n0.5,4\n";
+  EXPECT_EQ(ReadDelimited(counted, "s", {.header = Header::kNo})->length(), 2);
+  // As the coupling matrix of a model.
+  EXPECT_EQ(ReadDelimited(counted, "s", {.header = Header::kText})->length(), 2);
+  EXPECT_EQ(ReadDelimited("a,b\n0.5,4\n", "s", {.header = Header::kText})->length(), 1);
+}
+
 }  // namespace delimited_test
 }  // namespace reveza::phi

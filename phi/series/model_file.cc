@@ -96,7 +96,7 @@ Result<ModelMatrices> ParseModel(std::string_view text, const std::string& name)
 
 Result<ModelMatrices> ReadModel(const std::string& path) {
   if (!path.ends_with(".toml")) {
-    ASSIGN_OR_RETURN(const auto table, ReadSeries(path, {}));
+    ASSIGN_OR_RETURN(const auto table, ReadSeries(path, {.header = ReadOptions::Header::kText}));
     Matrix coupling(static_cast<int>(table.length()), table.variables());
     for (int i = 0; i < coupling.rows(); ++i) {
       for (int j = 0; j < coupling.columns(); ++j) coupling(i, j) = table.View().Row(i)[j];

@@ -23,13 +23,27 @@ namespace {
 Result<std::size_t> FindColumn(const std::vector<std::string>& names, const std::string& file,
                                std::string_view wanted) {
   if (const auto named = std::ranges::find(names, wanted); named != names.end()) {
-    return static_cast<std::size_t>(named - names.begin());
+    const auto again = std::find(named + 1, names.end(), wanted);
+    if (again == names.end()) return static_cast<std::size_t>(named - names.begin());
+    return InvalidArgument("{}: columns {} and {} are both named '{}'; select one by its index",
+                           file, named - names.begin(), again - names.begin(), wanted);
   }
   const auto number = ParseNumber<std::size_t>(wanted);
   if (number && *number < names.size()) return *number;
   const std::vector<std::string_view> views(names.begin(), names.end());
   return InvalidArgument("{}: no column '{}'{}; the file has {} columns", file, wanted,
                          DidYouMean(wanted, views), names.size());
+}
+
+// Returns whether the values of a column increase from row to row within each trial.
+bool Increases(const std::vector<SeriesView>& trials, std::size_t column) {
+  std::int64_t steps = 0;
+  for (const SeriesView& trial : trials) {
+    for (std::int64_t t = 1; t < trial.length; ++t, ++steps) {
+      if (!(trial.Row(t)[column] > trial.Row(t - 1)[column])) return false;
+    }
+  }
+  return steps > 0;
 }
 
 }  // namespace
@@ -43,6 +57,11 @@ std::vector<SeriesView> SeriesTable::Trials() const {
   return views;
 }
 
+std::int64_t SeriesTable::PlaceOf(std::int64_t row) const {
+  const std::vector<std::int64_t>& places = lines.empty() ? rows : lines;
+  return places.empty() ? row : places[static_cast<std::size_t>(row)];
+}
+
 std::string SeriesTable::FirstMissing() const {
   if (AllFinite(values)) return "";
   const auto found =
@@ -50,8 +69,7 @@ std::string SeriesTable::FirstMissing() const {
   const auto at = static_cast<std::size_t>(found - values.begin());
   const std::size_t row = at / names.size();
   return fmt::format("{} {}: '{}' is {}", lines.empty() ? "row" : "line",
-                     lines.empty() ? static_cast<std::int64_t>(row) : lines[row],
-                     names[at % names.size()], *found);
+                     PlaceOf(static_cast<std::int64_t>(row)), names[at % names.size()], *found);
 }
 
 std::int64_t SeriesTable::DropMissing() {
@@ -74,7 +92,7 @@ std::int64_t SeriesTable::DropMissing() {
     }
     begins = false;
     kept.values.insert(kept.values.end(), all.begin(), all.end());
-    if (!lines.empty()) kept.lines.push_back(lines[static_cast<std::size_t>(row)]);
+    (lines.empty() ? kept.rows : kept.lines).push_back(PlaceOf(row));
   }
   const std::int64_t dropped =
       length() - static_cast<std::int64_t>(kept.values.size() / names.size());
@@ -82,7 +100,27 @@ std::int64_t SeriesTable::DropMissing() {
   values = std::move(kept.values);
   trials = std::move(kept.trials);
   lines = std::move(kept.lines);
+  rows = std::move(kept.rows);
   return dropped;
+}
+
+void SeriesTable::CutTrials(std::int64_t common) {
+  SeriesTable kept;
+  kept.trials.clear();
+  for (std::size_t trial = 0; trial < trials.size(); ++trial) {
+    const std::int64_t first = trials[trial];
+    const std::int64_t end = trial + 1 < trials.size() ? trials[trial + 1] : length();
+    if (end - first < common) continue;
+    kept.trials.push_back(static_cast<std::int64_t>(kept.values.size() / names.size()));
+    kept.values.insert(kept.values.end(), View().Row(first), View().Row(first + common));
+    for (std::int64_t row = first; row < first + common; ++row) {
+      (lines.empty() ? kept.rows : kept.lines).push_back(PlaceOf(row));
+    }
+  }
+  values = std::move(kept.values);
+  trials = std::move(kept.trials);
+  lines = std::move(kept.lines);
+  rows = std::move(kept.rows);
 }
 
 Result<std::int64_t> ResolveMissing(SeriesTable& table, std::string_view missing,
@@ -116,6 +154,39 @@ bool IsTimeName(std::string_view name) {
   constexpr std::array<std::string_view, 13> kUnits = {
       "", "s", "ms", "us", "ns", "sec", "seconds", "min", "h", "hours", "utc", "time", "unix"};
   return std::ranges::find(kUnits, rest) != kUnits.end();
+}
+
+bool IsCounterName(std::string_view name) {
+  std::string lower(name);
+  for (char& letter : lower) {
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return lower.empty() || lower == "index" || lower == "sample" || lower.starts_with("unnamed: ") ||
+         lower.starts_with("__index_level_");
+}
+
+void LeaveOutCounters(const ReadOptions& options, SeriesTable& table) {
+  if (!options.columns.empty() || std::ranges::none_of(table.names, IsCounterName)) return;
+  const std::vector<SeriesView> trials = table.Trials();
+  std::vector<std::size_t> kept;
+  std::vector<std::string> names, left_out;
+  for (std::size_t column = 0; column < table.names.size(); ++column) {
+    if (IsCounterName(table.names[column]) && Increases(trials, column)) {
+      left_out.push_back(table.names[column]);
+    } else {
+      kept.push_back(column);
+      names.push_back(table.names[column]);
+    }
+  }
+  if (kept.empty()) return;
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(table.length()) * kept.size());
+  for (std::int64_t row = 0; row < table.length(); ++row) {
+    for (const std::size_t column : kept) values.push_back(table.View().Row(row)[column]);
+  }
+  table.values = std::move(values);
+  table.names = std::move(names);
+  table.left_out.insert(table.left_out.begin(), left_out.begin(), left_out.end());
 }
 
 Result<SelectedColumns> SelectColumns(const std::vector<std::string>& names,

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -53,6 +54,52 @@ TEST(SeriesTableTest, DropsRowsAndKeepsTrials) {
   EXPECT_EQ(table->values, (std::vector<double>{1, 1, 3, 3, 4, 4}));
   EXPECT_EQ(table->trials, (std::vector<std::int64_t>{0, 1, 2}));
   EXPECT_EQ(table->lines, (std::vector<std::int64_t>{3, 5, 6}));
+}
+
+TEST(SeriesTableTest, ANameOfTwoColumnsSelectsNeither) {
+  const std::string text = "a,a,b\n1,2,3\n";
+  const auto table = ReadDelimited(text, "s", {.columns = {"a", "b"}});
+  ASSERT_FALSE(table);
+  EXPECT_NE(table.error().message.find("columns 0 and 1 are both named 'a'"), std::string::npos);
+  EXPECT_EQ(ReadDelimited(text, "s", {.columns = {"1", "b"}})->values, (std::vector<double>{2, 3}));
+  EXPECT_EQ(ReadDelimited(text, "s", {})->variables(), 3);
+}
+
+TEST(SeriesTableTest, KeepsTheNumbersOfRowsWithoutLines) {
+  SeriesTable table = {.names = {"a"}, .values = {0, 1, NAN, 3, 4, 5, NAN, 7}, .trials = {0, 4}};
+  EXPECT_EQ(table.PlaceOf(3), 3);
+  EXPECT_EQ(table.DropMissing(), 2);
+  EXPECT_EQ(table.PlaceOf(2), 3);
+  EXPECT_EQ(table.PlaceOf(5), 7);
+  table.CutTrials(2);
+  EXPECT_EQ(table.values, (std::vector<double>{0, 1, 4, 5}));
+  EXPECT_EQ(table.PlaceOf(2), 4);
+}
+
+TEST(SeriesTableTest, CutsTrialsAndLeavesOutShorterOnes) {
+  auto table = ReadDelimited("a,trial\n1,x\n2,x\n3,x\n4,y\n5,z\n6,z\n", "s", {.trials = "trial"});
+  ASSERT_TRUE(table) << table.error().message;
+  table->CutTrials(2);
+  EXPECT_EQ(table->values, (std::vector<double>{1, 2, 5, 6}));
+  EXPECT_EQ(table->trials, (std::vector<std::int64_t>{0, 2}));
+  EXPECT_EQ(table->lines, (std::vector<std::int64_t>{2, 3, 6, 7}));
+}
+
+TEST(SeriesTableTest, LeavesOutCountersOfRows) {
+  for (const std::string name : {"", "Unnamed: 0", "__index_level_0__", "index", "Sample"}) {
+    const auto table = ReadDelimited(name + ",a,b\n7,1,2\n8,2,1\n9,5,5\n", "s", {});
+    ASSERT_TRUE(table) << table.error().message;
+    EXPECT_EQ(table->names, (std::vector<std::string>{"a", "b"})) << name;
+    EXPECT_EQ(table->left_out, (std::vector<std::string>{name}));
+    EXPECT_EQ(table->values, (std::vector<double>{1, 2, 2, 1, 5, 5}));
+    // Values that do not count are measured.
+    const auto other = ReadDelimited(name + ",a\n7,1\n8,2\n8,5\n", "s", {});
+    EXPECT_EQ(other->variables(), 2) << name;
+  }
+  const std::string text = "index,a,trial\n0,5,x\n1,4,x\n0,6,y\n1,2,y\n";
+  EXPECT_EQ(ReadDelimited(text, "s", {.trials = "trial"})->names, std::vector<std::string>{"a"});
+  EXPECT_EQ(ReadDelimited(text, "s", {.columns = {"index", "a"}})->variables(), 2);
+  EXPECT_EQ(ReadDelimited("index\n0\n1\n", "s", {})->variables(), 1);
 }
 
 TEST(SeriesTableTest, RecognisesTimesByName) {

@@ -12,6 +12,18 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+// Returns the rows of all trials, which are copied.
+SeriesView Joined(std::span<const SeriesView> trials, std::vector<double>& copied) {
+  const int variables = trials.front().variables;
+  for (const SeriesView& trial : trials) {
+    for (std::int64_t t = 0; t < trial.length; ++t) {
+      copied.insert(copied.end(), trial.Row(t), trial.Row(t) + variables);
+    }
+  }
+  return {copied.data(), static_cast<std::int64_t>(copied.size()) / variables, variables,
+          variables};
+}
+
 Result<std::vector<SymbolSeries>> Binned(const SeriesView& series, const Names& names,
                                          const TransferRequest& request) {
   std::vector<Result<SymbolSeries>> found(names.size());
@@ -31,8 +43,8 @@ Result<std::vector<SymbolSeries>> Binned(const SeriesView& series, const Names& 
   std::vector<SymbolSeries> binned;
   for (std::size_t column = 0; column < found.size(); ++column) {
     if (!found[column]) {
-      return Fail(found[column].error().code, "{}: {}", names[column],
-                  found[column].error().message);
+      return Fail(found[column].error().code, "'{}': {}; choose other columns with --columns",
+                  names[column], found[column].error().message);
     }
     binned.push_back(*std::move(found[column]));
   }
@@ -116,14 +128,15 @@ Result<const SymbolSeries*> SymbolsOf(const std::vector<SymbolSeries>& binned,
   return &joint;
 }
 
-Status FindDiscrete(const std::vector<SymbolSeries>& binned, const TransferOptions& options,
-                    Transfer& transfer) {
+Status FindDiscrete(const std::vector<SymbolSeries>& binned, const TransferTrials& trials,
+                    const TransferOptions& options, Transfer& transfer) {
   const TransferColumns& columns = transfer.columns;
   SymbolSeries of_sources, of_targets, of_given;
   ASSIGN_OR_RETURN(const auto sources, SymbolsOf(binned, columns.sources, of_sources));
   ASSIGN_OR_RETURN(const auto targets, SymbolsOf(binned, columns.targets, of_targets));
   ASSIGN_OR_RETURN(const auto given, SymbolsOf(binned, columns.given, of_given));
-  ASSIGN_OR_RETURN(const auto found, TransferEntropyOf(*sources, *targets, *given, options));
+  ASSIGN_OR_RETURN(const auto found,
+                   TransferEntropyOf(*sources, *targets, *given, trials, options));
   transfer.nats = found.plug_in;
   transfer.corrected = found.corrected;
   transfer.samples = found.samples;
@@ -164,26 +177,24 @@ Result<TransferEstimator> ParseTransferEstimator(std::string_view name) {
 Result<std::vector<Transfer>> TransfersOf(std::span<const SeriesView> trials, const Names& names,
                                           const TransferRequest& request) {
   const bool discrete = request.estimator == TransferEstimator::kDiscrete;
-  if (discrete && trials.size() > 1) {
-    return InvalidArgument(
-        "there are {} trials, and the discrete estimator takes a single one; pass one trial at a "
-        "time, or use --estimator gauss or ksg",
-        trials.size());
-  }
   if (names.size() < 2) {
     return InvalidArgument("there is one column; transfer entropy needs at least two");
   }
   ASSIGN_OR_RETURN(auto transfers, Planned(request, names));
   std::vector<SymbolSeries> binned;
+  TransferTrials rows = {.lengths = {}, .permuted = request.surrogate == SurrogateKind::kTrials};
+  for (const SeriesView& trial : trials) rows.lengths.push_back(trial.length);
   if (discrete) {
-    ASSIGN_OR_RETURN(binned, Binned(trials.front(), names, request));
+    std::vector<double> copied;
+    const SeriesView joined = trials.size() == 1 ? trials.front() : Joined(trials, copied);
+    ASSIGN_OR_RETURN(binned, Binned(joined, names, request));
   } else {
     RETURN_IF_ERROR(CheckNumbers(trials, names));
   }
   std::vector<Status> done(transfers.size());
   ParallelFor(request.threads, transfers.size(), [&] {
     return [&](std::size_t i) {
-      done[i] = discrete ? FindDiscrete(binned, request.options, transfers[i])
+      done[i] = discrete ? FindDiscrete(binned, rows, request.options, transfers[i])
                          : FindContinuous(trials, names, request, transfers[i]);
     };
   });

@@ -30,7 +30,7 @@ struct TransferRequest {
   int neighbours = 4;             // of kKsg
   std::int64_t window = 0;        // of kKsg: ContinuousTransferOptions::window
   TransferOptions options = {};
-  SurrogateKind surrogate = SurrogateKind::kShift;  // of kGauss and kKsg; kDiscrete has one trial
+  SurrogateKind surrogate = SurrogateKind::kShift;  // or kTrials
   int threads = 1;
 };
 
@@ -49,8 +49,7 @@ struct Transfer {
 };
 
 // Computes the transfer entropies of trials whose columns have these names. Errors: fewer than two
-// columns, a column of two roles, several trials for kDiscrete, a value that is not finite, and
-// those of the estimators.
+// columns, a column of two roles, a value that is not finite, and those of the estimators.
 Result<std::vector<Transfer>> TransfersOf(std::span<const SeriesView> trials,
                                           const std::vector<std::string>& names,
                                           const TransferRequest& request);

@@ -25,6 +25,7 @@ class Significance:
     null_mean: float  #: nats
     null_high: float  #: 95 % quantile of the surrogates, nats
     surrogates: int
+    missing: str = ""  #: why p and null are not numbers: surrogates without a value
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Interval:
     high: float  #: nats
     replicates: int
     block: int  #: rows
+    missing: str = ""  #: why the ends are not numbers: replicates without a value
 
 
 @dataclass(frozen=True)

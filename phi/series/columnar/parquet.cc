@@ -116,6 +116,7 @@ Result<SeriesTable> ReadParquet(const std::string& path, const ReadOptions& opti
     RETURN_IF_ERROR(
         FindTrials(path, *columns.column(static_cast<int>(*selected.trials)), table.trials));
   }
+  LeaveOutCounters(options, table);
   return table;
 }
 
