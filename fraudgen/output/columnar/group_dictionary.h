@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,16 @@ class GroupDictionary {
   // Adds `count` rows from `first` on.
   void Append(const ColumnValues& values, std::size_t first, std::size_t count);
 
+  static constexpr int32_t kNone = -1;
+  // The distinct values: texts or decimals in units of 10^-places.
+  std::size_t size() const { return static_cast<std::size_t>(size_); }
+  std::string_view TextAt(int32_t index) const;
+  std::span<const int64_t> numbers() const {
+    return {reinterpret_cast<const int64_t*>(numbers_.data()), numbers_.size()};
+  }
+  // Of the rows; kNone for nulls.
+  std::span<const int32_t> indices() const { return indices_; }
+
   // Memory that several dictionaries may share.
   struct Scratch {
     std::vector<int16_t> levels;  // definition levels for Parquet, of nullable columns only
@@ -42,7 +53,6 @@ class GroupDictionary {
     uint32_t hash = 0;
     int32_t index = kNone;
   };
-  static constexpr int32_t kNone = -1;
 
   // Returns the index of the value with this hash of which `equals(index)` is true, or adds one
   // by `add()`.
@@ -54,7 +64,6 @@ class GroupDictionary {
   void AppendTexts(const ColumnValues& values, std::size_t first, std::size_t count);
   // Looks up texts from now on instead of their keys.
   void HashTexts();
-  std::string_view TextAt(int32_t index) const;
   void Resize(std::size_t slots);
 
   const Column& column_;
