@@ -25,9 +25,6 @@ arrow::MemoryPool* WriterPool();
 Result<std::unique_ptr<TableWriter>> MakeParquetWriter(const TableOptions& options,
                                                        const Table& table, ByteSink& sink);
 
-Result<std::unique_ptr<TableWriter>> MakePageWriter(const TableOptions& options, const Table& table,
-                                                    ByteSink& sink);
-
 // Adapts a ByteSink to Arrow, and Arrow's errors to Error.
 class ArrowSink final : public arrow::io::OutputStream {
  public:

@@ -6,7 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <limits>
+#include <map>
 #include <utility>
 
 #include "fraudgen/output/column_buffers.h"
@@ -92,6 +92,26 @@ void AppendText(std::string_view text, PageBytes& to) {
   to.Append(text.data(), text.size());
 }
 
+// Appends the definition levels of a page. Returns the number of nulls.
+int64_t AppendLevels(std::span<const uint8_t> present, PageBytes& to) {
+  const std::size_t begin = to.size();
+  uint32_t bytes = 0;
+  to.Append(&bytes, sizeof bytes);
+  AppendRuns(present, 1, to);
+  bytes = static_cast<uint32_t>(to.size() - begin - sizeof bytes);
+  std::memcpy(to.data() + begin, &bytes, sizeof bytes);
+  return std::ranges::count(present, uint8_t{0});
+}
+
+// Appends indices of a dictionary.
+template <typename T>
+void AppendIndices(std::span<const T> indices, int width, PageBytes& to) {
+  const auto byte = static_cast<uint8_t>(width);
+  to.Append(&byte, sizeof byte);
+  AppendRuns(indices, width, to);
+}
+
+// Includes values in a range.
 template <typename T>
 void Widen(std::optional<std::pair<T, T>>& range, const auto& least, const auto& greatest) {
   if (!range) {
@@ -138,6 +158,13 @@ void ColumnPages::SeeTexts(const ColumnValues& values, std::size_t first, std::s
     }
   }
   if (any) Widen(texts_, least, greatest);
+}
+
+template <typename T>
+void ColumnPages::SeeNumbers(std::span<const T> numbers) {
+  if (!options_.statistics || numbers.empty()) return;
+  const auto [least, greatest] = std::ranges::minmax(numbers);
+  Widen(numbers_, int64_t{least}, int64_t{greatest});
 }
 
 void ColumnPages::AppendTexts(const ColumnValues& values, std::size_t first, std::size_t count) {
@@ -205,27 +232,18 @@ arrow::Status ColumnPages::EndFullPage(Scratch& scratch) {
 
 void ColumnPages::EncodeValues(Scratch& scratch) {
   PageBytes& to = scratch.encoded;
-  const auto see = [&](const auto& values) {
-    if (!options_.statistics || values.empty()) return;
-    const auto [least, greatest] = std::ranges::minmax(values);
-    Widen(numbers_, int64_t{least}, int64_t{greatest});
-  };
   switch (column_.form) {
-    case ColumnForm::kCodes: {
-      const int width = WidthOf(column_.column->values.size());
-      const auto byte = static_cast<uint8_t>(width);
-      to.Append(&byte, 1);
-      AppendRuns(values_.as<uint16_t>(), width, to);
+    case ColumnForm::kCodes:
+      AppendIndices(values_.as<uint16_t>(), WidthOf(column_.column->values.size()), to);
       break;
-    }
     case ColumnForm::kFlags:
-      see(values_.as<uint8_t>());
+      SeeNumbers(values_.as<uint8_t>());
       AppendBits(values_.as<uint8_t>(), to);
       break;
     case ColumnForm::kWhole:
     case ColumnForm::kDecimal128:
     case ColumnForm::kFloat:
-      see(values_.as<int64_t>());
+      SeeNumbers(values_.as<int64_t>());
       if (column_.column->type != ColumnType::kDecimal) {
         AppendDeltas(values_.as<int64_t>(), to);
         break;
@@ -262,15 +280,7 @@ arrow::Status ColumnPages::EndPage(Scratch& scratch) {
   if (nullable_ || column_.form != ColumnForm::kText) {
     PageBytes& to = scratch.encoded;
     to.Clear();
-    if (nullable_) {
-      to.Room(sizeof(uint32_t));
-      to.Advance(sizeof(uint32_t));
-      const auto present = present_.as<uint8_t>();
-      AppendRuns(present, 1, to);
-      const auto bytes = static_cast<uint32_t>(to.size() - sizeof(uint32_t));
-      std::memcpy(to.data(), &bytes, sizeof bytes);
-      nulls_ += std::ranges::count(present, uint8_t{0});
-    }
+    if (nullable_) nulls_ += AppendLevels(present_.as<uint8_t>(), to);
     EncodeValues(scratch);
     page = {to.data(), to.size()};
   }
@@ -319,8 +329,18 @@ arrow::Status ColumnPages::EndChunk(Scratch& scratch) {
   return arrow::Status::OK();
 }
 
-// Encodes all pages of a grouped column.
 arrow::Status ColumnPages::EndDictionary(Scratch& scratch) {
+  ARROW_RETURN_NOT_OK(AddDistinct(scratch));
+  const int width = WidthOf(dictionary_->size());
+  const std::span<const int32_t> indices = dictionary_->indices();
+  for (std::size_t first = 0; first < indices.size(); first += kPageRows) {
+    const auto rows = indices.subspan(first, std::min(kPageRows, indices.size() - first));
+    ARROW_RETURN_NOT_OK(AddIndices(rows, width, scratch));
+  }
+  return arrow::Status::OK();
+}
+
+arrow::Status ColumnPages::AddDistinct(Scratch& scratch) {
   PageBytes& page = scratch.encoded;
   page.Clear();
   const std::size_t size = dictionary_->size();
@@ -334,41 +354,31 @@ arrow::Status ColumnPages::EndDictionary(Scratch& scratch) {
     const auto numbers = dictionary_->numbers();
     DivideNumbers(numbers, units_, page.RoomFor<double>(size));
     page.Advance(size * sizeof(double));
-    if (options_.statistics && size > 0) {
-      const auto [least, greatest] = std::ranges::minmax(numbers);
-      Widen(numbers_, least, greatest);
-    }
+    SeeNumbers(numbers);
   }
-  ARROW_RETURN_NOT_OK(
-      AddPage({page.data(), page.size()}, size, /*dictionary=*/true, scratch.compressed));
-  const int width = WidthOf(size);
-  const auto byte = static_cast<uint8_t>(width);
-  const std::span<const int32_t> indices = dictionary_->indices();
-  for (std::size_t first = 0; first < indices.size(); first += kPageRows) {
-    const auto rows = indices.subspan(first, std::min(kPageRows, indices.size() - first));
-    page.Clear();
-    values_.Clear();
-    if (nullable_) {
-      present_.Clear();
-      uint8_t* const present = present_.Room(rows.size());
-      for (std::size_t i = 0; i < rows.size(); ++i) present[i] = rows[i] >= 0 ? 1 : 0;
-      present_.Advance(rows.size());
-      const auto levels = present_.as<uint8_t>();
-      page.Room(sizeof(uint32_t));
-      page.Advance(sizeof(uint32_t));
-      AppendRuns(levels, 1, page);
-      const auto bytes = static_cast<uint32_t>(page.size() - sizeof(uint32_t));
-      std::memcpy(page.data(), &bytes, sizeof bytes);
-      nulls_ += std::ranges::count(levels, uint8_t{0});
-      AppendPresent<uint32_t>(rows.data(), present, rows.size(), values_);
-    } else {
-      values_.Append(rows.data(), rows.size_bytes());
+  return AddPage({page.data(), page.size()}, size, /*dictionary=*/true, scratch.compressed);
+}
+
+arrow::Status ColumnPages::AddIndices(std::span<const int32_t> indices, int width,
+                                      Scratch& scratch) {
+  PageBytes& page = scratch.encoded;
+  page.Clear();
+  values_.Clear();
+  const uint8_t* present = nullptr;
+  if (nullable_) {
+    present_.Clear();
+    uint8_t* const to = present_.Room(indices.size());
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      to[i] = indices[i] == GroupDictionary::kNone ? 0 : 1;
     }
-    page.Append(&byte, 1);
-    AppendRuns(values_.as<uint32_t>(), width, page);
-    ARROW_RETURN_NOT_OK(
-        AddPage({page.data(), page.size()}, rows.size(), /*dictionary=*/false, scratch.compressed));
+    present_.Advance(indices.size());
+    present = to;
+    nulls_ += AppendLevels(present_.as<uint8_t>(), page);
   }
+  AppendPresent<uint32_t>(indices.data(), present, indices.size(), values_);
+  AppendIndices(values_.as<uint32_t>(), width, page);
+  ARROW_RETURN_NOT_OK(AddPage({page.data(), page.size()}, indices.size(), /*dictionary=*/false,
+                              scratch.compressed));
   present_.Clear();
   values_.Clear();
   return arrow::Status::OK();

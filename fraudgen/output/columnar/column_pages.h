@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -56,13 +55,19 @@ class ColumnPages {
 
  private:
   void AppendTexts(const ColumnValues& values, std::size_t first, std::size_t count);
+  // Include values in the statistics.
+  template <typename T>
+  void SeeNumbers(std::span<const T> numbers);
   void SeeTexts(const ColumnValues& values, std::size_t first, std::size_t count);
   arrow::Status EndPage(Scratch& scratch);
   // Adds the page of all categories.
   arrow::Status AddCategories(Scratch& scratch);
   // Encodes the rows of the page behind their levels.
   void EncodeValues(Scratch& scratch);
+  // Encodes all pages of a grouped column.
   arrow::Status EndDictionary(Scratch& scratch);
+  arrow::Status AddDistinct(Scratch& scratch);
+  arrow::Status AddIndices(std::span<const int32_t> indices, int width, Scratch& scratch);
   arrow::Status AddPage(std::span<const uint8_t> page, std::size_t rows, bool dictionary,
                         PageBytes& compressed);
   parquet::EncodedStatistics StatisticsOf() const;

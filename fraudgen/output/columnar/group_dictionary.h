@@ -3,11 +3,8 @@
 // text; here numbers are looked up where the model has them. Not thread-safe.
 #pragma once
 
-#include <arrow/type_fwd.h>
-
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,8 +17,8 @@ namespace reveza::fraudgen {
 
 class GroupDictionary {
  public:
-  // `column`: of texts, or of decimals, which become doubles. It must outlive the dictionary. Row
-  // groups have at most `max_rows` rows.
+  // `column`: of texts or decimals. It must outlive the dictionary. Row groups have at most
+  // `max_rows` rows.
   GroupDictionary(const Column& column, int64_t max_rows);
 
   // Adds `count` rows from `first` on.
@@ -37,14 +34,6 @@ class GroupDictionary {
   // Of the rows; kNone for nulls.
   std::span<const int32_t> indices() const { return indices_; }
 
-  // Memory that several dictionaries may share.
-  struct Scratch {
-    std::vector<int16_t> levels;  // definition levels for Parquet, of nullable columns only
-    std::vector<uint8_t> present;
-    std::vector<uint8_t> bits;
-  };
-  // Returns the added rows, valid until Clear() or a change of `scratch`, and sets its levels.
-  std::shared_ptr<arrow::Array> Finish(Scratch& scratch);
   void Clear();
 
  private:
@@ -68,10 +57,11 @@ class GroupDictionary {
 
   const Column& column_;
   std::vector<Slot> slots_;
+  std::size_t hashed_ = 0;         // used slots
+  std::vector<int32_t> small_;     // of a decimal: the index of each small number, or kNone
   int32_t size_ = 0;               // distinct values
   std::vector<uint64_t> numbers_;  // of decimals, or the keys of texts
   bool by_text_ = false;
-  std::vector<double> doubles_;
   std::vector<int32_t> offsets_;
   std::string bytes_;
 
