@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <utility>
 
@@ -84,9 +85,9 @@ int32_t GroupDictionary::Find(uint64_t hash, const Equals& equals, const Add& ad
   return size_ - 1;
 }
 
-int32_t GroupDictionary::IndexOfText(std::string_view text) {
+int32_t GroupDictionary::IndexOfText(std::string_view text, uint64_t hash) {
   return Find(
-      HashOfText(text), [&](int32_t index) { return TextAt(index) == text; },
+      hash, [&](int32_t index) { return TextAt(index) == text; },
       [&] {
         bytes_ += text;
         offsets_.push_back(static_cast<int32_t>(bytes_.size()));
@@ -139,8 +140,19 @@ void GroupDictionary::AppendTexts(const ColumnValues& values, std::size_t first,
                                   std::size_t count) {
   if (!by_text_) HashTexts();
   int32_t* const indices = indices_.data() + indices_.size() - count;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (indices[i] != kNone) indices[i] = IndexOfText(values.TextAt(first + i));
+  std::array<uint64_t, kPrefetchRows> hashes;
+  for (std::size_t begin = 0; begin < count; begin += kPrefetchRows) {
+    const std::size_t end = std::min(begin + kPrefetchRows, count);
+    for (std::size_t i = begin; i < end; ++i) {
+      if (indices[i] == kNone) continue;
+      const uint64_t hash = HashOfText(values.TextAt(first + i));
+      __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+      hashes[i - begin] = hash;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      if (indices[i] == kNone) continue;
+      indices[i] = IndexOfText(values.TextAt(first + i), hashes[i - begin]);
+    }
   }
 }
 

@@ -47,7 +47,7 @@ class GroupDictionary {
   // by `add()`.
   template <typename Equals, typename Add>
   int32_t Find(uint64_t hash, const Equals& equals, const Add& add);
-  int32_t IndexOfText(std::string_view text);
+  int32_t IndexOfText(std::string_view text, uint64_t hash);
   void AppendNumbers(const ColumnValues& values, std::size_t first, std::size_t count);
   void AppendKeys(const ColumnValues& values, std::size_t first, std::size_t count);
   void AppendTexts(const ColumnValues& values, std::size_t first, std::size_t count);
