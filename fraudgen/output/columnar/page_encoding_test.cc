@@ -154,8 +154,13 @@ void ExpectDeltasRoundTrip(const std::vector<int64_t>& values) {
     for (const unsigned width : widths) {
       if (decoded.size() == values.size()) break;  // no bytes
       for (uint64_t i = 0; i < block / parts; ++i) {
-        value += least + bits.Read(width);
-        if (decoded.size() < values.size()) decoded.push_back(static_cast<int64_t>(value));
+        const uint64_t more = bits.Read(width);
+        value += least + more;
+        if (decoded.size() < values.size()) {
+          decoded.push_back(static_cast<int64_t>(value));
+        } else {
+          EXPECT_EQ(more, 0u) << "behind the last value";
+        }
       }
     }
   }
