@@ -116,37 +116,34 @@ class RunEncoder {
   // Returns the end of the bytes.
   uint8_t* Encode() {
     // A run is worth it if its groups would be more bytes than the headers around it.
-    const std::size_t least = width_ == 0 ? 1 : std::max<std::size_t>(1, (width_ + 4) / width_);
-    const std::size_t groups = values_.size() / kGroup;
-    for (std::size_t group = 0; group < groups;) {
-      const std::size_t end = EndOfRun(group, groups);
-      if (end - group >= least) {
-        Pack(group * kGroup);
-        Repeat(group * kGroup, end == groups ? EndOfValues(group * kGroup) : end * kGroup);
+    const std::size_t least = kGroup * std::max<std::size_t>(1, (width_ + 4) / width_);
+    for (std::size_t at = 0; at + kGroup <= values_.size();) {
+      const std::size_t end = EndOfRun(at);
+      if (end - at >= least) {
+        Pack(at);
+        Repeat(at, end);
+        at = end;
+      } else {
+        at += std::max(kGroup, (end - at) / kGroup * kGroup);
       }
-      group = std::max(end, group + 1);
     }
     Pack(values_.size());
     return to_;
   }
 
  private:
-  // Returns the end of the groups in which all values are equal to the first.
-  std::size_t EndOfRun(std::size_t group, std::size_t groups) const {
+  // Returns the end of the values equal to that at `begin`, of which there are at least a group, or
+  // `begin`.
+  std::size_t EndOfRun(std::size_t begin) const {
     const T* const values = values_.data();
-    const T first = values[group * kGroup];
-    while (group < groups && values[group * kGroup] == first &&
-           IsConstant(values + group * kGroup)) {
-      ++group;
+    const T first = values[begin];
+    std::size_t end = begin;
+    while (end + kGroup <= values_.size() && values[end] == first && IsConstant(values + end)) {
+      end += kGroup;
     }
-    return group;
-  }
-
-  // Of a run to the last whole group.
-  std::size_t EndOfValues(std::size_t first) const {
-    std::size_t end = values_.size() / kGroup * kGroup;
-    while (end < values_.size() && values_[end] == values_[first]) ++end;
-    return end == values_.size() ? end : values_.size() / kGroup * kGroup;
+    if (end == begin) return begin;
+    while (end < values_.size() && values[end] == first) ++end;
+    return end;
   }
 
   void Repeat(std::size_t first, std::size_t end) {
@@ -158,7 +155,7 @@ class RunEncoder {
     done_ = end;
   }
 
-  // Packs the values up to `end`, which is that of a group or of all values.
+  // Packs the values up to `end`, which is whole groups away or the end of all values.
   void Pack(std::size_t end) {
     if (end == done_) return;
     const std::size_t whole = (end - done_) / kGroup;

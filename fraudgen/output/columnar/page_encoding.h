@@ -10,7 +10,7 @@
 
 namespace reveza::fraudgen {
 
-// Appends runs of equal values and of packed bits (RLE), each value of `width` bits, 0 to 32.
+// Appends runs of equal values and of packed bits (RLE), each value of `width` bits, 1 to 32.
 void AppendRuns(std::span<const uint8_t> values, int width, PageBytes& to);
 void AppendRuns(std::span<const uint16_t> values, int width, PageBytes& to);
 void AppendRuns(std::span<const uint32_t> values, int width, PageBytes& to);
