@@ -115,8 +115,9 @@ class RunEncoder {
 
   // Returns the end of the bytes.
   uint8_t* Encode() {
-    // A run is worth it if its groups would be more bytes than the headers around it.
-    const std::size_t least = kGroup * std::max<std::size_t>(1, (width_ + 4) / width_);
+    // A run is worth it if its groups would be more bytes than its header, its value and the header
+    // of what follows.
+    const std::size_t least = kGroup * (3 / width_ + 1);
     for (std::size_t at = 0; at + kGroup <= values_.size();) {
       const std::size_t end = EndOfRun(at);
       if (end - at >= least) {
