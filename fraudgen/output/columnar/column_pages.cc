@@ -331,11 +331,10 @@ arrow::Status ColumnPages::EndChunk(Scratch& scratch) {
 
 arrow::Status ColumnPages::EndDictionary(Scratch& scratch) {
   ARROW_RETURN_NOT_OK(AddDistinct(scratch));
-  const int width = WidthOf(dictionary_->size());
   const std::span<const int32_t> indices = dictionary_->indices();
   for (std::size_t first = 0; first < indices.size(); first += kPageRows) {
     const auto rows = indices.subspan(first, std::min(kPageRows, indices.size() - first));
-    ARROW_RETURN_NOT_OK(AddIndices(rows, width, scratch));
+    ARROW_RETURN_NOT_OK(AddIndices(rows, scratch));
   }
   return arrow::Status::OK();
 }
@@ -359,8 +358,7 @@ arrow::Status ColumnPages::AddDistinct(Scratch& scratch) {
   return AddPage({page.data(), page.size()}, size, /*dictionary=*/true, scratch.compressed);
 }
 
-arrow::Status ColumnPages::AddIndices(std::span<const int32_t> indices, int width,
-                                      Scratch& scratch) {
+arrow::Status ColumnPages::AddIndices(std::span<const int32_t> indices, Scratch& scratch) {
   PageBytes& page = scratch.encoded;
   page.Clear();
   values_.Clear();
@@ -376,7 +374,10 @@ arrow::Status ColumnPages::AddIndices(std::span<const int32_t> indices, int widt
     nulls_ += AppendLevels(present_.as<uint8_t>(), page);
   }
   AppendPresent<uint32_t>(indices.data(), present, indices.size(), values_);
-  AppendIndices(values_.as<uint32_t>(), width, page);
+  const auto kept = values_.as<uint32_t>();
+  // In order of their first rows, values of earlier pages have smaller indices.
+  const std::size_t used = kept.empty() ? 0 : std::size_t{*std::ranges::max_element(kept)} + 1;
+  AppendIndices(kept, WidthOf(used), page);
   ARROW_RETURN_NOT_OK(AddPage({page.data(), page.size()}, indices.size(), /*dictionary=*/false,
                               scratch.compressed));
   present_.Clear();

@@ -67,7 +67,7 @@ class ColumnPages {
   // Encodes all pages of a grouped column.
   arrow::Status EndDictionary(Scratch& scratch);
   arrow::Status AddDistinct(Scratch& scratch);
-  arrow::Status AddIndices(std::span<const int32_t> indices, int width, Scratch& scratch);
+  arrow::Status AddIndices(std::span<const int32_t> indices, Scratch& scratch);
   arrow::Status AddPage(std::span<const uint8_t> page, std::size_t rows, bool dictionary,
                         PageBytes& compressed);
   parquet::EncodedStatistics StatisticsOf() const;
