@@ -11,8 +11,6 @@ constexpr std::string_view kMoneyUnit = "BRL";
 // Of times, which are local.
 constexpr std::string_view kTimeZone = "-03:00";
 
-// Converts to the nearest double, as parsing 12.50 would: below 2^53 both operands are exact, and
-// the quotient is rounded once.
 [[gnu::always_inline]] inline void DivideLoop(const int64_t* const numbers, const double units,
                                               double* const to, const std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<double>(numbers[i]) / units;
@@ -24,15 +22,6 @@ constexpr std::string_view kTimeZone = "-03:00";
   DivideLoop(numbers, units, to, count);
 }
 #endif
-
-void Divide(std::span<const int64_t> numbers, double units, double* to) {
-#if defined(__x86_64__)
-  if (DetectSimdWidth() == SimdWidth::kEight) {
-    return DivideByEight(numbers.data(), units, to, numbers.size());
-  }
-#endif
-  DivideLoop(numbers.data(), units, to, numbers.size());
-}
 
 template <typename T>
 void ClearNulls(const std::vector<uint8_t>& present, std::span<T> values) {
@@ -74,13 +63,22 @@ void AppendNumbers(const Column& column, ColumnForm form, ColumnBuffers& buffers
           static_cast<double>(kPowersOfTen[static_cast<std::size_t>(column.decimal_places)]);
       const std::size_t before = buffers.floats.size();
       buffers.floats.resize(before + numbers.size());
-      Divide(numbers, units, buffers.floats.data() + before);
+      DivideNumbers(numbers, units, buffers.floats.data() + before);
       break;
     }
   }
 }
 
 }  // namespace
+
+void DivideNumbers(std::span<const int64_t> numbers, double units, double* to) {
+#if defined(__x86_64__)
+  if (DetectSimdWidth() == SimdWidth::kEight) {
+    return DivideByEight(numbers.data(), units, to, numbers.size());
+  }
+#endif
+  DivideLoop(numbers.data(), units, to, numbers.size());
+}
 
 ColumnForm FormOf(const Column& column, Money money) {
   switch (column.type) {

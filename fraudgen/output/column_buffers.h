@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,6 +43,10 @@ inline int64_t PackBits(std::vector<uint8_t>& bytes, std::size_t rows, std::vect
   }
   return static_cast<int64_t>(rows) - ones;
 }
+
+// Converts to the nearest double, as parsing 12.50 would: below 2^53 both operands are exact, and
+// the quotient is rounded once.
+void DivideNumbers(std::span<const int64_t> numbers, double units, double* to);
 
 // The type that the values of a column have in memory.
 enum class ColumnForm { kText, kCodes, kFlags, kWhole, kDecimal128, kFloat, kDays };

@@ -4,7 +4,6 @@
 #include <arrow/buffer.h>
 #include <arrow/type.h>
 
-#include <cassert>
 #include <span>
 #include <utility>
 
@@ -33,24 +32,22 @@ std::vector<std::shared_ptr<arrow::Array>> NestArrays(
 }  // namespace
 
 ArrowColumns::ArrowColumns(const ArrowLayout& layout, std::size_t max_rows)
-    : layout_(layout), buffers_(layout.columns.size()), levels_(layout.columns.size()) {
+    : layout_(layout), buffers_(layout.columns.size()) {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const ArrowColumn& column = layout.columns[i];
-    if (!column.grouped) buffers_[i].Reserve(*column.column, column.form, max_rows);
+    buffers_[i].Reserve(*column.column, column.form, max_rows);
   }
 }
 
 void ArrowColumns::Clear() {
   rows_ = 0;
   for (ColumnBuffers& buffers : buffers_) buffers.Clear();
-  for (auto& levels : levels_) levels.clear();
 }
 
 void ArrowColumns::Append(const Batch& batch, std::size_t first, std::size_t count) {
   if (count == 0) return;
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const ArrowColumn& column = layout_.columns[i];
-    if (column.grouped) continue;
     buffers_[i].Append(*column.column, column.form, batch.column(column.index), first, count);
   }
   rows_ += count;
@@ -59,7 +56,6 @@ void ArrowColumns::Append(const Batch& batch, std::size_t first, std::size_t cou
 std::shared_ptr<arrow::Array> ArrowColumns::MakeArray(std::size_t index) {
   const ArrowColumn& column = layout_.columns[index];
   ColumnBuffers& buffers = buffers_[index];
-  if (layout_.levels) levels_[index].assign(buffers.present.begin(), buffers.present.end());
   const int64_t nulls = buffers.Finish(*column.column, column.form, rows_);
   arrow::BufferVector memory = {nulls > 0 ? WrapVector(buffers.present_bits) : nullptr};
   if (column.form == ColumnForm::kFlags) {
@@ -74,11 +70,6 @@ std::shared_ptr<arrow::Array> ArrowColumns::MakeArray(std::size_t index) {
       arrow::ArrayData::Make(column.type, static_cast<int64_t>(rows_), std::move(memory), nulls);
   if (column.dictionary != nullptr) data->dictionary = column.dictionary->data();
   return arrow::MakeArray(data);
-}
-
-std::shared_ptr<arrow::Array> ArrowColumns::FinishColumn(std::size_t index) {
-  assert(!layout_.columns[index].grouped);
-  return MakeArray(index);
 }
 
 std::shared_ptr<arrow::RecordBatch> ArrowColumns::Finish() {

@@ -27,7 +27,7 @@ struct ArrowColumn {
   std::shared_ptr<arrow::DataType> type;
   std::shared_ptr<arrow::Field> field;
   std::shared_ptr<arrow::Array> dictionary;  // for categories
-  // Parquet: written as a GroupDictionary, not by ArrowColumns.
+  // Parquet: written as a GroupDictionary.
   bool grouped = false;
 };
 
@@ -38,9 +38,9 @@ struct ArrowLayout {
   std::vector<ArrowColumn> columns;  // in the order of the table
   std::shared_ptr<arrow::Schema> schema;
   bool nested;
-  bool levels;  // Parquet: ArrowColumns makes definition levels
 };
 
+// Of an Arrow file.
 class ArrowColumns {
  public:
   // Holds up to `max_rows` rows at a time.
@@ -54,10 +54,6 @@ class ArrowColumns {
   // Returns the added rows, valid until Clear(). Independent of the division into batches and of
   // the values behind nulls.
   std::shared_ptr<arrow::RecordBatch> Finish();
-  // The same of one column, which is not grouped, as an array of its own.
-  std::shared_ptr<arrow::Array> FinishColumn(std::size_t index);
-  // Returns the definition levels of a finished column, if it is nullable.
-  const int16_t* levels(std::size_t index) const { return levels_[index].data(); }
   void Clear();
 
  private:
@@ -66,7 +62,6 @@ class ArrowColumns {
   const ArrowLayout& layout_;
   std::size_t rows_ = 0;
   std::vector<ColumnBuffers> buffers_;
-  std::vector<std::vector<int16_t>> levels_;
 };
 
 }  // namespace reveza::fraudgen

@@ -72,8 +72,7 @@ std::vector<std::shared_ptr<arrow::Field>> NestFields(const std::vector<ArrowCol
 
 }  // namespace
 
-ArrowLayout::ArrowLayout(const TableOptions& options, const Table& table)
-    : nested(options.nested), levels(options.format == Format::kParquet) {
+ArrowLayout::ArrowLayout(const TableOptions& options, const Table& table) : nested(options.nested) {
   std::vector<std::shared_ptr<arrow::Field>> fields;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     ArrowColumn& column = columns.emplace_back();

@@ -337,7 +337,8 @@ TEST(ArrowWriter, RejectsInvalidOptions) {
 
 TEST(ArrowWriter, AllCodecsRoundTrip) {
   const auto plain = ReadParquet(Bytes({.format = Format::kParquet, .codec = Codec::kNone}));
-  for (const Codec codec : {Codec::kSnappy, Codec::kZstd, Codec::kGzip, Codec::kBrotli}) {
+  for (const Codec codec :
+       {Codec::kSnappy, Codec::kZstd, Codec::kGzip, Codec::kBrotli, Codec::kLz4}) {
     const std::string bytes = Bytes({.format = Format::kParquet, .codec = codec, .level = 3});
     EXPECT_TRUE(ReadParquet(bytes)->Equals(*plain));
   }

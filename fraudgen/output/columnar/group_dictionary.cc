@@ -1,16 +1,11 @@
 #include "fraudgen/output/columnar/group_dictionary.h"
 
-#include <arrow/array.h>
-#include <arrow/buffer.h>
-#include <arrow/type.h>
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <utility>
-
-#include "fraudgen/output/column_buffers.h"
-#include "fraudgen/output/columnar/arrow_buffers.h"
 
 namespace reveza::fraudgen {
 namespace {
@@ -18,6 +13,10 @@ namespace {
 constexpr std::size_t kMinSlots = 1024;
 // Memory that is reserved but not used costs nothing; growing would copy it.
 constexpr int64_t kMaxReservedRows = int64_t{1} << 20;
+// Decimals below this are looked up without a hash: most amounts and scores.
+constexpr std::size_t kSmall = std::size_t{1} << 16;
+// Slots of later rows are prefetched, since those of many distinct values exceed the cache.
+constexpr std::size_t kPrefetchRows = 16;
 
 uint64_t HashOfNumber(uint64_t number) {
   const uint64_t bits = number * 0x9e37'79b9'7f4a'7c15u;
@@ -31,15 +30,17 @@ uint64_t HashOfText(std::string_view text) { return XXH3_64bits(text.data(), tex
 GroupDictionary::GroupDictionary(const Column& column, int64_t max_rows)
     : column_(column), slots_(kMinSlots), offsets_(1, 0) {
   assert(column.type == ColumnType::kText || column.type == ColumnType::kDecimal);
+  if (column.type == ColumnType::kDecimal) small_.assign(kSmall, kNone);
   indices_.reserve(static_cast<std::size_t>(std::min(max_rows, kMaxReservedRows)));
 }
 
 void GroupDictionary::Clear() {
   slots_.assign(slots_.size(), Slot{});
+  hashed_ = 0;
+  small_.assign(small_.size(), kNone);
   size_ = 0;
   numbers_.clear();
   by_text_ = false;
-  doubles_.clear();
   offsets_.assign(1, 0);
   bytes_.clear();
   indices_.clear();
@@ -55,6 +56,7 @@ void GroupDictionary::Resize(std::size_t slots) {
   slots_.assign(slots, Slot{});
   const std::size_t mask = slots - 1;
   for (int32_t index = 0; index < size_; ++index) {
+    if (!by_text_ && numbers_[static_cast<std::size_t>(index)] < small_.size()) continue;
     const uint64_t hash = by_text_ ? HashOfText(TextAt(index))
                                    : HashOfNumber(numbers_[static_cast<std::size_t>(index)]);
     std::size_t at = hash & mask;
@@ -78,13 +80,14 @@ int32_t GroupDictionary::Find(uint64_t hash, const Equals& equals, const Add& ad
   }
   slots_[at] = {.hash = upper, .index = size_};
   add();
-  if (2 * static_cast<std::size_t>(++size_) > slots_.size()) Resize(2 * slots_.size());
+  ++size_;
+  if (2 * ++hashed_ > slots_.size()) Resize(2 * slots_.size());
   return size_ - 1;
 }
 
-int32_t GroupDictionary::IndexOfText(std::string_view text) {
+int32_t GroupDictionary::IndexOfText(std::string_view text, uint64_t hash) {
   return Find(
-      HashOfText(text), [&](int32_t index) { return TextAt(index) == text; },
+      hash, [&](int32_t index) { return TextAt(index) == text; },
       [&] {
         bytes_ += text;
         offsets_.push_back(static_cast<int32_t>(bytes_.size()));
@@ -93,29 +96,35 @@ int32_t GroupDictionary::IndexOfText(std::string_view text) {
 
 void GroupDictionary::AppendNumbers(const ColumnValues& values, std::size_t first,
                                     std::size_t count) {
-  const auto units =
-      static_cast<double>(kPowersOfTen[static_cast<std::size_t>(column_.decimal_places)]);
   int32_t* const indices = indices_.data() + indices_.size() - count;
   for (std::size_t i = 0; i < count; ++i) {
     if (indices[i] == kNone) continue;
-    const int64_t number = values.numbers[first + i];
+    const auto number = static_cast<uint64_t>(values.numbers[first + i]);
+    if (number < kSmall) {
+      int32_t& index = small_[number];
+      if (index == kNone) {
+        index = size_++;
+        numbers_.push_back(number);
+      }
+      indices[i] = index;
+      continue;
+    }
     indices[i] = Find(
-        HashOfNumber(static_cast<uint64_t>(number)),
-        [&](int32_t index) {
-          return numbers_[static_cast<std::size_t>(index)] == static_cast<uint64_t>(number);
-        },
-        [&] {
-          numbers_.push_back(static_cast<uint64_t>(number));
-          doubles_.push_back(static_cast<double>(number) / units);
-        });
+        HashOfNumber(number),
+        [&](int32_t index) { return numbers_[static_cast<std::size_t>(index)] == number; },
+        [&] { numbers_.push_back(number); });
   }
 }
 
 void GroupDictionary::AppendKeys(const ColumnValues& values, std::size_t first, std::size_t count) {
   int32_t* const indices = indices_.data() + indices_.size() - count;
+  const uint64_t* const keys = values.keys.data() + first;
   for (std::size_t i = 0; i < count; ++i) {
+    if (const std::size_t later = i + kPrefetchRows; later < count) {
+      __builtin_prefetch(&slots_[HashOfNumber(keys[later]) & (slots_.size() - 1)]);
+    }
     if (indices[i] == kNone) continue;
-    const uint64_t key = values.keys[first + i];
+    const uint64_t key = keys[i];
     indices[i] = Find(
         HashOfNumber(key),
         [&](int32_t index) { return numbers_[static_cast<std::size_t>(index)] == key; },
@@ -131,8 +140,19 @@ void GroupDictionary::AppendTexts(const ColumnValues& values, std::size_t first,
                                   std::size_t count) {
   if (!by_text_) HashTexts();
   int32_t* const indices = indices_.data() + indices_.size() - count;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (indices[i] != kNone) indices[i] = IndexOfText(values.TextAt(first + i));
+  std::array<uint64_t, kPrefetchRows> hashes;
+  for (std::size_t begin = 0; begin < count; begin += kPrefetchRows) {
+    const std::size_t end = std::min(begin + kPrefetchRows, count);
+    for (std::size_t i = begin; i < end; ++i) {
+      if (indices[i] == kNone) continue;
+      const uint64_t hash = HashOfText(values.TextAt(first + i));
+      __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+      hashes[i - begin] = hash;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      if (indices[i] == kNone) continue;
+      indices[i] = IndexOfText(values.TextAt(first + i), hashes[i - begin]);
+    }
   }
 }
 
@@ -151,36 +171,6 @@ void GroupDictionary::Append(const ColumnValues& values, std::size_t first, std:
   } else {
     AppendTexts(values, first, count);
   }
-}
-
-std::shared_ptr<arrow::Array> GroupDictionary::Finish(Scratch& scratch) {
-  const std::size_t rows = indices_.size();
-  std::shared_ptr<arrow::Buffer> bits;
-  int64_t nulls = 0;
-  if (column_.nullable == Nullable::kYes) {
-    scratch.levels.resize(rows);
-    scratch.present.resize(rows);
-    for (std::size_t i = 0; i < rows; ++i) {
-      const bool present = indices_[i] != kNone;
-      scratch.levels[i] = scratch.present[i] = present ? 1 : 0;
-      indices_[i] = present ? indices_[i] : 0;
-    }
-    nulls = PackBits(scratch.present, rows, scratch.bits);
-    if (nulls > 0) bits = WrapVector(scratch.bits);
-  }
-  const bool texts = column_.type == ColumnType::kText;
-  const auto type = texts ? arrow::utf8() : arrow::float64();
-  auto values =
-      texts ? arrow::ArrayData::Make(type, size_,
-                                     {nullptr, WrapVector(offsets_),
-                                      std::make_shared<arrow::Buffer>(std::string_view(bytes_))},
-                                     0)
-            : arrow::ArrayData::Make(type, size_, {nullptr, WrapVector(doubles_)}, 0);
-  auto data =
-      arrow::ArrayData::Make(arrow::dictionary(arrow::int32(), type), static_cast<int64_t>(rows),
-                             {std::move(bits), WrapVector(indices_)}, nulls);
-  data->dictionary = std::move(values);
-  return arrow::MakeArray(data);
 }
 
 }  // namespace reveza::fraudgen

@@ -1,10 +1,8 @@
 #include "fraudgen/output/columnar/group_dictionary.h"
 
-#include <arrow/api.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,25 +24,20 @@ Column Make(ColumnType type, int places) {
   return column;
 }
 
-struct Finished {
-  std::shared_ptr<arrow::Array> dictionary;
-  std::vector<int64_t> indices;  // -1: null
-  std::vector<int16_t> levels;
-};
+std::vector<int32_t> IndicesOf(const GroupDictionary& dictionary) {
+  return {dictionary.indices().begin(), dictionary.indices().end()};
+}
 
-Finished Finish(GroupDictionary& dictionary) {
-  GroupDictionary::Scratch scratch;
-  const auto array = dictionary.Finish(scratch);
-  EXPECT_TRUE(array->ValidateFull().ok());
-  const auto& encoded = static_cast<const arrow::DictionaryArray&>(*array);
-  Finished finished{.dictionary = nullptr, .indices = {}, .levels = scratch.levels};
-  for (int64_t i = 0; i < array->length(); ++i) {
-    finished.indices.push_back(array->IsNull(i) ? -1 : encoded.GetValueIndex(i));
+std::vector<int64_t> NumbersOf(const GroupDictionary& dictionary) {
+  return {dictionary.numbers().begin(), dictionary.numbers().end()};
+}
+
+std::vector<std::string> TextsOf(const GroupDictionary& dictionary) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < dictionary.size(); ++i) {
+    texts.emplace_back(dictionary.TextAt(static_cast<int32_t>(i)));
   }
-  // A copy: the memory is the dictionary's.
-  const arrow::Array& values = *encoded.dictionary();
-  finished.dictionary = *arrow::Concatenate({arrow::MakeArray(values.data())});
-  return finished;
+  return texts;
 }
 
 ColumnValues Texts(const std::vector<std::optional<std::string>>& texts,
@@ -58,42 +51,33 @@ ColumnValues Texts(const std::vector<std::optional<std::string>>& texts,
   return values;
 }
 
-std::vector<std::string> TextsOf(const arrow::Array& array) {
-  std::vector<std::string> texts;
-  const auto& strings = static_cast<const arrow::StringArray&>(array);
-  for (int64_t i = 0; i < array.length(); ++i) texts.emplace_back(strings.GetView(i));
-  return texts;
-}
-
-TEST(GroupDictionary, NumbersBecomeDoublesInOrderOfFirstRows) {
+TEST(GroupDictionary, NumbersAreInOrderOfFirstRows) {
   const Column column = Make(ColumnType::kDecimal, 2);
   GroupDictionary dictionary(column, kMaxRows);
   ColumnValues values;
-  values.numbers = {1250, -1, 7, 1250, -1};
-  values.present = {1, 1, 0, 1, 1};
-  dictionary.Append(values, 0, 5);
-  dictionary.Append(values, 3, 2);
-  const Finished finished = Finish(dictionary);
-  EXPECT_EQ(finished.indices, (std::vector<int64_t>{0, 1, -1, 0, 1, 0, 1}));
-  EXPECT_EQ(finished.levels, (std::vector<int16_t>{1, 1, 0, 1, 1, 1, 1}));
-  const auto& doubles = static_cast<const arrow::DoubleArray&>(*finished.dictionary);
-  ASSERT_EQ(doubles.length(), 2);
-  EXPECT_EQ(doubles.Value(0), 12.5);
-  EXPECT_EQ(doubles.Value(1), -0.01);
+  values.numbers = {1250, -1, 7, 1'000'000, 1250, -1};
+  values.present = {1, 1, 0, 1, 1, 1};
+  dictionary.Append(values, 0, 6);
+  dictionary.Append(values, 3, 3);
+  EXPECT_EQ(IndicesOf(dictionary), (std::vector<int32_t>{0, 1, -1, 2, 0, 1, 2, 0, 1}));
+  EXPECT_EQ(NumbersOf(dictionary), (std::vector<int64_t>{1250, -1, 1'000'000}));
 }
 
 TEST(GroupDictionary, FindsManyDistinctNumbers) {
   const Column column = Make(ColumnType::kDecimal, 0);
   GroupDictionary dictionary(column, kMaxRows);
   constexpr int64_t kDistinct = 100'000;
-  ColumnValues values;
-  for (int64_t i = 0; i < 2 * kDistinct; ++i) values.numbers.push_back((i % kDistinct) << 20);
-  values.present.assign(values.numbers.size(), 1);
-  dictionary.Append(values, 0, values.numbers.size());
-  const Finished finished = Finish(dictionary);
-  EXPECT_EQ(finished.dictionary->length(), kDistinct);
-  for (std::size_t i = 0; i < finished.indices.size(); ++i) {
-    ASSERT_EQ(finished.indices[i], static_cast<int64_t>(i) % kDistinct);
+  for (const int shift : {0, 20}) {  // small and large ones, and large ones only
+    ColumnValues values;
+    for (int64_t i = 0; i < 2 * kDistinct; ++i) values.numbers.push_back((i % kDistinct) << shift);
+    values.present.assign(values.numbers.size(), 1);
+    dictionary.Append(values, 0, values.numbers.size());
+    EXPECT_EQ(dictionary.size(), std::size_t{kDistinct});
+    const std::vector<int32_t> indices = IndicesOf(dictionary);
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      ASSERT_EQ(indices[i], static_cast<int64_t>(i) % kDistinct);
+    }
+    dictionary.Clear();
   }
 }
 
@@ -107,21 +91,18 @@ TEST(GroupDictionary, KeysAndTextsAreTheSameValues) {
   dictionary.Append(with, 0, 4);
   dictionary.Append(without, 0, 4);
   dictionary.Append(with_again, 0, 3);
-  const Finished finished = Finish(dictionary);
-  EXPECT_EQ(TextsOf(*finished.dictionary), (std::vector<std::string>{"a", "b", "c", "d"}));
-  EXPECT_EQ(finished.indices, (std::vector<int64_t>{0, -1, 1, 0, 1, 2, -1, 0, 3, 2, 0}));
+  EXPECT_EQ(TextsOf(dictionary), (std::vector<std::string>{"a", "b", "c", "d"}));
+  EXPECT_EQ(IndicesOf(dictionary), (std::vector<int32_t>{0, -1, 1, 0, 1, 2, -1, 0, 3, 2, 0}));
 }
 
 TEST(GroupDictionary, StartsOverWithEachRowGroup) {
   const Column column = Make(ColumnType::kText, 0);
   GroupDictionary dictionary(column, kMaxRows);
   dictionary.Append(Texts({"a", "b"}, {1, 2}), 0, 2);
-  Finish(dictionary);
   dictionary.Clear();
   dictionary.Append(Texts({"b", "b"}, {2, 2}), 0, 2);
-  const Finished finished = Finish(dictionary);
-  EXPECT_EQ(TextsOf(*finished.dictionary), (std::vector<std::string>{"b"}));
-  EXPECT_EQ(finished.indices, (std::vector<int64_t>{0, 0}));
+  EXPECT_EQ(TextsOf(dictionary), (std::vector<std::string>{"b"}));
+  EXPECT_EQ(IndicesOf(dictionary), (std::vector<int32_t>{0, 0}));
 }
 
 }  // namespace group_dictionary_test
