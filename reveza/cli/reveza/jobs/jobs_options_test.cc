@@ -126,7 +126,7 @@ TEST_F(JobsTest, TableOfStepsThatDidNotRun) {
                 .status,
             kFailedSteps);
   const std::string csv = Jobs("table n --csv").output;
-  EXPECT_TRUE(csv.ends_with("\n2,z,,waiting,0,,,,,,\n")) << csv;
+  EXPECT_TRUE(csv.ends_with("\n2,z,waiting,0,,,,,,\n")) << csv;
   EXPECT_EQ(Jobs("table n --csv --json").status, kUsage);
   EXPECT_EQ(Jobs("table").status, kUsage);
   EXPECT_NE(Jobs("table m").output.find("no job 'm'"), std::string::npos);
