@@ -51,6 +51,15 @@ TEST_F(JobsTest, HaltNowTerminatesRunningSteps) {
   EXPECT_EQ(Text("ran").size(), 4u);
 }
 
+TEST_F(JobsTest, KeepOrderPrintsWhatFollowsASkippedStep) {
+  folder_.Write("job.toml",
+                "[[steps]]\nname = 'a'\nrun = 'false'\n[[steps]]\nrun = 'echo b'\nafter = 'a'\n"
+                "[[steps]]\nrun = 'echo c'\n[[steps]]\nrun = 'echo d'\n");
+  const auto run = Jobs("run --quiet --job job.toml --output keep-order");
+  EXPECT_EQ(run.status, kFailedSteps);
+  EXPECT_TRUE(run.output.contains("c\nd\n")) << run.output;
+}
+
 TEST_F(JobsTest, LogsFindsTheOutputFolder) {
   EXPECT_EQ(Jobs("run --name o --quiet --output-folder there -- echo out {n} ::: n 1..2").status,
             kDone);
