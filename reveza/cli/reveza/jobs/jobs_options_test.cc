@@ -51,6 +51,22 @@ TEST_F(JobsTest, HaltNowTerminatesRunningSteps) {
   EXPECT_EQ(Text("ran").size(), 4u);
 }
 
+TEST_F(JobsTest, DetachHandsOverStandardInput) {
+  folder_.Write("in", "a b\nc\n");
+  Jobs("run --name i --detach --stdin -- echo {line} < in; :");
+  EXPECT_EQ(AwaitOutput("i 2"), "c\n");
+  EXPECT_EQ(AwaitOutput("i 1"), "a b\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "state/jobs/i/standard-input"));
+}
+
+TEST_F(JobsTest, DetachLeavesTheCommandAsItIs) {
+  for (const std::string dashes : {"", "-- "}) {
+    const std::string job = dashes.empty() ? "a" : "b";
+    Jobs("run --name " + job + " --detach " + dashes + "echo --detach {n} ::: n 1");
+    EXPECT_EQ(AwaitOutput(job + " 1"), "--detach 1\n");
+  }
+}
+
 TEST_F(JobsTest, KeepOrderPrintsWhatFollowsASkippedStep) {
   folder_.Write("job.toml",
                 "[[steps]]\nname = 'a'\nrun = 'false'\n[[steps]]\nrun = 'echo b'\nafter = 'a'\n"
