@@ -76,6 +76,12 @@ TEST_F(JobsTest, KeepOrderPrintsWhatFollowsASkippedStep) {
   EXPECT_TRUE(run.output.contains("c\nd\n")) << run.output;
 }
 
+TEST_F(JobsTest, AJobOfAnotherNameIsNotMissed) {
+  std::filesystem::create_directories(folder_ / "other");
+  EXPECT_EQ(Jobs("run --name a --quiet -- true {n} ::: n 1").output, "");
+  EXPECT_EQ(Jobs("run --name b --folder other --quiet -- true {n} ::: n 1").output, "");
+}
+
 TEST_F(JobsTest, LogsFindsTheOutputFolder) {
   EXPECT_EQ(Jobs("run --name o --quiet --output-folder there -- echo out {n} ::: n 1..2").status,
             kDone);
