@@ -233,7 +233,7 @@ TEST_F(JobsShow, TagsWhereAskedToAndNotElsewhere) {
   const std::string command = " -- sh -c 'echo {n}' ::: n 1..2 2>&1";
   EXPECT_EQ(Jobs(run + "a" + command).output, "") << "no terminal";
   EXPECT_EQ(Jobs(run + "b --output tag" + command).output, "n=1 | 1\nn=2 | 2\n");
-  EXPECT_EQ(Jobs(run + "c --output none" + command).output, "");
+  EXPECT_EQ(Jobs(run + "c --output quiet" + command).output, "");
   EXPECT_EQ(Jobs(run + "d --output loud" + command).status, kUsage);
 }
 
