@@ -279,6 +279,10 @@ void AddJobOption(CLI::App& app, const char* group, const JobOption& row, JobOpt
         } else {
           auto* option = app.add_option(row.name, target, row.description);
           option->type_name(row.type)->group(group)->allow_extra_args(false);
+          // As a script has it of a variable that is not set.
+          option->check([](const std::string& value) {
+            return value.empty() ? "the value is empty; omit the option" : std::string();
+          });
         }
       },
       row.target);
