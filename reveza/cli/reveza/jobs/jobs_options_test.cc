@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 #include "reveza/cli/reveza/exit_status.h"
@@ -80,6 +81,22 @@ TEST_F(JobsTest, AJobOfAnotherNameIsNotMissed) {
   std::filesystem::create_directories(folder_ / "other");
   EXPECT_EQ(Jobs("run --name a --quiet -- true {n} ::: n 1").output, "");
   EXPECT_EQ(Jobs("run --name b --folder other --quiet -- true {n} ::: n 1").output, "");
+}
+
+TEST_F(JobsTest, EverySubcommandHasHelp) {
+  const std::string help = Jobs("--help").output;
+  std::istringstream lines(help.substr(help.find("Subcommands:\n")));
+  int commands = 0;
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line) && line.starts_with("  ")) {
+    const std::string name = line.substr(2, line.find(' ', 2) - 2);
+    const auto run = Jobs(name + " --help");
+    EXPECT_EQ(run.status, kDone) << name;
+    EXPECT_TRUE(run.output.contains("Usage: reveza jobs " + name)) << run.output;
+    ++commands;
+  }
+  EXPECT_GE(commands, 20) << help;
 }
 
 TEST_F(JobsTest, LogsFindsTheOutputFolder) {
