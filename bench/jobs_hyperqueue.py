@@ -1,9 +1,9 @@
-"""Measures HyperQueue: STEPS steps of `true` on WORKERS cores, outputs captured.
+"""Measures HyperQueue: STEPS steps of a program, `true`, on WORKERS cores, outputs captured.
 
-    PYTHON bench/jobs_hyperqueue.py STEPS WORKERS
+    PYTHON bench/jobs_hyperqueue.py STEPS WORKERS [PROGRAM ARGUMENTS...]
 
 PYTHON needs the package `hyperqueue` of PyPI, which includes server and worker. Prints the seconds
-from submission to the end of the last step; server and worker run before.
+from submission to the end of the last step; server and worker run before. A step gets its number as the last argument.
 """
 
 import pathlib
@@ -17,6 +17,7 @@ from hyperqueue.cluster import WorkerConfig
 
 def main():
     steps, workers = int(sys.argv[1]), int(sys.argv[2])
+    program = sys.argv[3:] or ["true"]
     with tempfile.TemporaryDirectory() as folder, LocalCluster() as cluster:
         cluster.start_worker(WorkerConfig(cores=workers))
         client = cluster.client()
@@ -27,8 +28,8 @@ def main():
         client.wait_for_jobs([client.submit(warm)])
         begin = time.monotonic()
         job = Job(folder)
-        for number in range(steps):
-            job.program(["true", str(number)], stdout=outputs / f"{number}.out",
+        for number in range(1, steps + 1):
+            job.program([*program, str(number)], stdout=outputs / f"{number}.out",
                         stderr=outputs / f"{number}.err")
         client.wait_for_jobs([client.submit(job)])
         print(time.monotonic() - begin)

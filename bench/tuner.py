@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs four kinds of steps with fixed numbers of workers and tuned, and compares how long jobs take.
 
-    bench/tuner.py [--reveza build/bin/reveza] [--steps 100] [--rounds 2] [--out FOLDER]
+    bench/tuner.py [--reveza build/bin/reveza] [--steps 100] [--rounds 2] [--hyperqueue PYTHON] --out FOLDER
 
 Steps compute, mostly wait, hold a lock for half of their work, or are of two kinds
 (bench/tuner_step.py). GNU parallel runs them too, if it is installed, with its default: as many as
-there are cores, which is also what a HyperQueue worker runs if a task asks for nothing. Prints every
-run, and writes results.json, of which tools/draw_tuner.py draws a picture.
+there are cores, which is also what a HyperQueue worker runs if a task asks for nothing. That one runs
+them if PYTHON, a Python with the package hyperqueue, is given. Prints every run, and writes results.json, of which tools/draw_tuner.py draws a picture.
 """
 
 import argparse
@@ -49,11 +49,18 @@ def run_parallel(kind, steps, folder):
     return time.monotonic() - begin
 
 
+def run_hyperqueue(python, kind, steps, folder):
+    command = [python, STEP.parent / "jobs_hyperqueue.py", str(steps), str(len(os.sched_getaffinity(0))),
+               sys.executable, STEP, kind]
+    return float(subprocess.check_output(command, cwd=folder, text=True).split()[-1])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--reveza", default="build/bin/reveza")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--hyperqueue", metavar="PYTHON")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     options = parser.parse_args()
     reveza = str(pathlib.Path(options.reveza).resolve())
@@ -76,6 +83,10 @@ def main():
                     seconds = run_parallel(kind, options.steps, folder)
                     rows.append({"kind": kind, "workers": "parallel", "seconds": seconds})
                     print(f"{kind}: GNU parallel: {seconds:.2f} s", flush=True)
+                if options.hyperqueue:
+                    seconds = run_hyperqueue(options.hyperqueue, kind, options.steps, folder)
+                    rows.append({"kind": kind, "workers": "HyperQueue", "seconds": seconds})
+                    print(f"{kind}: HyperQueue: {seconds:.2f} s", flush=True)
             best = {}
             for row in rows:
                 if row["kind"] == kind:

@@ -16,6 +16,7 @@
 #include "common/platform/output_file.h"
 #include "reveza/jobs/definition/identity.h"
 #include "reveza/jobs/definition/job_json.h"
+#include "reveza/jobs/journal/step_listing.h"
 
 namespace reveza::jobs {
 namespace {
@@ -97,8 +98,10 @@ std::vector<ListedStep> ListSteps(const Job& job, std::span<const Identity> iden
 
 Result<std::uint64_t> AddSteps(Journal& journal, const Job& more) {
   ASSIGN_OR_RETURN(const auto identities, ComputeIdentities(more));
+  ASSIGN_OR_RETURN(const auto steps, journal.List());
   const auto added_count = journal.Append(ListSteps(more, identities));
   if (!added_count || *added_count == 0) return added_count;
+  RETURN_IF_ERROR(ExtendListing(journal, more, identities, steps.size()));
   ASSIGN_OR_RETURN(auto added, ReadAdded(journal));
   added.push_back(ToJson(more));
   RETURN_IF_ERROR(journal.Set(kAdded, added.dump()));

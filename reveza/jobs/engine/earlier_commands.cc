@@ -219,6 +219,10 @@ std::optional<std::string> ExplainNewSteps(const std::filesystem::path& state,
         Plural(steps.dropped, "step"), steps.added, differences);
   }
   if (steps.added < steps.listed) return std::nullopt;
+  // Who has named a job wants this one.
+  Job unnamed;
+  unnamed.commands = now.commands;
+  if (id != DefaultName(unnamed)) return std::nullopt;
   const auto other = SameJobElsewhere(state, id, now);
   if (!other) return std::nullopt;
   return fmt::format(

@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "common/base/units.h"
+#include "reveza/jobs/engine/orphans.h"
 #include "reveza/jobs/engine/runner.h"
 #include "reveza/jobs/journal/journal_format.h"
 
@@ -22,6 +24,14 @@ using namespace std::chrono_literals;
 constexpr const char* kLearned =
     "learned";  // journal key: what Governor::SerializeLearned returned
 constexpr auto kProgressInterval = 250ms;
+
+// Ends attempts of a previous runner. Returns those that end.
+std::vector<LiveAttempt> EndOrphans(const std::vector<LiveAttempt>& attempts) {
+  std::vector<LiveAttempt> ending;
+  std::ranges::copy_if(attempts, std::back_inserter(ending),
+                       [](const LiveAttempt& attempt) { return EndOrphan(attempt.record); });
+  return ending;
+}
 
 // Returns whether the journal says how the last run ended.
 bool HasEnded(Journal& journal) {
@@ -251,7 +261,7 @@ void Engine::HandleSignals() {
 
 void Engine::Drain() {
   mode_ = Mode::kDraining;
-  const auto active = pool_.active();
+  const auto active = pool_.active() + adopted_.all().size();
   if (active == 0) return;
   observer_.OnNote(
       fmt::format("no further steps start; waiting for {} running (interrupt again to cancel)",
@@ -267,8 +277,16 @@ void Engine::CancelAll() {
     active->ending = true;
     pool_.Send(slot, again ? FrameKind::kKill : FrameKind::kEnd);
   }
-  // Adopted attempts cannot be cancelled; the next run imports their results.
+  // The next run imports the results of those that go on.
+  std::vector<LiveAttempt> ending;
+  if (!again) ending = EndOrphans(adopted_.all());
+  const std::size_t left = again ? 0 : adopted_.all().size() - ending.size();
+  if (left > 0) {
+    observer_.OnNote(fmt::format("{} of the previous runner cannot be ended from here and {} on",
+                                 Plural(left, "step"), left == 1 ? "goes" : "go"));
+  }
   adopted_.Clear();
+  for (auto& attempt : ending) adopted_.Add(std::move(attempt));
 }
 
 EngineView Engine::View(std::span<const RunningStep> running,

@@ -117,6 +117,13 @@ void Engine::OnResult(std::size_t slot, AttemptResult result) {
     }
     backoff_.DelayExponentially(Now());
   }
+  if (result.outcome == Outcome::kCancelled && result.pid != 0 && !active.ending) {
+    // This process may be about to get it too: see termination.h.
+    if (backoff_.SetReason("a step was ended by SIGTERM")) {
+      observer_.OnNote(fmt::format("step {} was ended by SIGTERM; will retry", active.label));
+    }
+    backoff_.Delay(Now());
+  }
   const bool will_retry = RecordOutcome(active.step, result, active.first_cycle);
   observer_.OnEnd(ReportOf(active.step, result.name.attempt), result, will_retry, explanation.text);
   governor_.Update(Now(), WaitingByLane(), Running());

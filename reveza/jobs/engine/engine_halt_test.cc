@@ -1,6 +1,12 @@
 // What ends a run before all its steps have run, and what the journal keeps of that.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <csignal>
 
+#include "common/base/unique_fd.h"
+#include "common/platform/process_tree.h"
 #include "reveza/jobs/engine/testing_engine.h"
 
 namespace reveza::jobs {
@@ -13,6 +19,12 @@ class EngineHaltTest : public EngineTest {
     Job job = Shell("echo {n} >> ran; echo reveza step 1 score={n}", count);
     job.commands[0].cycles = Cycles{1, 0};
     return job;
+  }
+  static std::vector<pid_t> ChildrenOfThisProcess() {
+    std::vector<pid_t> children;
+    const UniqueFd proc(open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    platform::AppendChildren(proc.get(), getpid(), children);
+    return children;
   }
   static RunRequest Until(const char* goal) {
     RunRequest request = Workers(1);
@@ -54,13 +66,42 @@ TEST_F(EngineHaltTest, StopsOnceAMetricMeetsTheGoal) {
 }
 
 TEST_F(EngineHaltTest, NowCancelsRunningSteps) {
-  Job job = Shell("echo reveza step 1 score={n}; sleep 60", 2);
+  Job job = Shell("trap 'exit 0' TERM; echo reveza step 1 score={n}; sleep 60 & wait", 2);
   job.commands[0].cycles = Cycles{2, 0};
   RunRequest request = Until("score>0");
   request.workers = 2;
   request.halt.mode = Halt::Mode::kNow;
   EXPECT_EQ(Run(job, request).end, RunEnd::kGoalMet);
   EXPECT_EQ(Record().waiting, 2u);
+}
+
+// As by `systemctl stop` and scancel, whose order is not known.
+TEST_F(EngineHaltTest, SigtermToAllProcessesLeavesNoStepDone) {
+  constexpr int kSteps = 16;
+  const Job job =
+      Shell("trap 'exit 0' TERM; echo $$ > pid-{n}; echo >> ran; sleep 600 & wait", kSteps);
+  for (const bool steps_first : {true, false}) {
+    folder_.Write("ran", "");
+    listener_ = {};
+    // The longer they run, the longer their ends may be apart from those of their supervisors.
+    listener_.on_progress = [&, ready = 0]() mutable {
+      if (Lines("ran") < kSteps || ++ready != 10) return;
+      std::vector<pid_t> processes;
+      for (int n = 1; n <= kSteps; ++n) {
+        processes.push_back(std::stoi(Text("pid-" + std::to_string(n))));
+      }
+      const auto supervisors = ChildrenOfThisProcess();
+      EXPECT_GE(supervisors.size(), static_cast<std::size_t>(kSteps));
+      processes.insert(processes.end(), supervisors.begin(), supervisors.end());
+      processes.push_back(getpid());
+      if (!steps_first) std::ranges::reverse(processes);
+      for (const pid_t pid : processes) kill(pid, SIGTERM);
+    };
+    const auto summary = Run(job, Workers(kSteps));
+    EXPECT_EQ(summary.end, RunEnd::kInterrupted);
+    EXPECT_EQ(summary.counts.done, 0u) << (steps_first ? "steps first" : "runner first");
+    EXPECT_EQ(summary.counts.failed, 0u);
+  }
 }
 
 TEST_F(EngineHaltTest, RecordsWhatInterrupted) {

@@ -45,7 +45,8 @@ class MemoryPressureTest : public EngineTest {
 
   // Makes steps that run until the file "go" exists and log each start.
   Job Waiting(int count) {
-    Job job = Shell("echo >> begun-{n}; while [ ! -e go ]; do sleep 0.02; done", count);
+    Job job = Shell("trap 'exit 0' TERM; echo >> begun-{n}; while [ ! -e go ]; do sleep 0.02; done",
+                    count);
     job.commands[0].claim.memory = 64 * kMiB;
     return job;
   }

@@ -44,10 +44,9 @@ nlohmann::json Engine::Pause(bool pause) {
   }
   waiting_reason_ = pause ? PausedText() : std::string();
   nlohmann::json answer = {{"ok", true}};
-  if (const auto on_gpu = RunningOnGpu(); pause && on_gpu > 0) {
-    answer["on_gpu"] = on_gpu;
-    answer["note"] = waiting_reason_;
-  }
+  if (!pause) return answer;
+  if (const auto on_gpu = RunningOnGpu(); on_gpu > 0) answer["on_gpu"] = on_gpu;
+  if (RunningOnGpu() > 0 || !adopted_.empty()) answer["note"] = waiting_reason_;
   return answer;
 }
 
@@ -57,10 +56,14 @@ std::uint64_t Engine::RunningOnGpu() const {
 }
 
 std::string Engine::PausedText() const {
-  const auto on_gpu = RunningOnGpu();
-  if (on_gpu == 0) return "the job is paused";
-  if (on_gpu == 1) return "the job is paused; a step on a GPU runs to its end";
-  return fmt::format("the job is paused; {} steps on a GPU run to their end", on_gpu);
+  std::string text = "the job is paused";
+  const auto add = [&](std::uint64_t steps, const char* where) {
+    if (steps == 1) text += fmt::format("; a step {} runs to its end", where);
+    if (steps > 1) text += fmt::format("; {} steps {} run to their end", steps, where);
+  };
+  add(RunningOnGpu(), "on a GPU");
+  add(adopted_.all().size(), "of the previous runner");
+  return text;
 }
 
 nlohmann::json Engine::Answer(const nlohmann::json& request) {

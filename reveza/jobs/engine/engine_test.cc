@@ -130,7 +130,8 @@ TEST_F(EngineTest, FirstInterruptDrains) {
 }
 
 TEST_F(EngineTest, SigtermCancelsAndStepsStayQueued) {
-  const Job job = Shell("echo {n} >> ran; [ -e go ] || exec sleep 600", 2);
+  const Job job =
+      Shell("trap 'exit 0' TERM; echo {n} >> ran; [ -e go ] || { sleep 600 & wait; }", 2);
   listener_.on_progress = [&, told = false]() mutable {
     if (Lines("ran") == 2 && !std::exchange(told, true)) kill(getpid(), SIGTERM);
   };

@@ -23,6 +23,7 @@
 #include "reveza/jobs/engine/start_check.h"
 #include "reveza/jobs/journal/import_records.h"
 #include "reveza/jobs/journal/merge_journals.h"
+#include "reveza/jobs/journal/step_listing.h"
 #include "reveza/jobs/journal/verify_outputs.h"
 #include "reveza/jobs/supervisor/child.h"
 
@@ -163,6 +164,7 @@ Result<OpenedJob> OpenJob(const fs::path& state, Job& job, Expander& expander,
   RETURN_IF_ERROR(SyncAddedSteps(folder, journal));
   RETURN_IF_ERROR(AppendAddedSteps(journal, job, expander, identities));
   ASSIGN_OR_RETURN(auto updated, UpdateList(journal, job, identities));
+  RETURN_IF_ERROR(StepListing::Of(job).WriteTo(journal));
   StepList& list = updated.list;
   RETURN_IF_ERROR(RequeueFinished(journal, request, job, list));
   auto environment = OwnEnvironment();

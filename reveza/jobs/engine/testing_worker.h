@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <thread>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "common/platform/testing_directory.h"
+#include "common/platform/text_file.h"
 #include "reveza/jobs/engine/worker_pool.h"
 #include "reveza/jobs/journal/import_records.h"
 #include "reveza/jobs/supervisor/record.h"
@@ -94,6 +96,30 @@ class SupervisorTest : public testing::Test {
     auto record = ReadRecord((folder_.path() / "record").string());
     EXPECT_TRUE(record);
     return record.value_or(Record{});
+  }
+
+  pid_t AwaitPid() {
+    const auto started = Await(FrameKind::kStarted);
+    EXPECT_TRUE(started);
+    return started ? static_cast<pid_t>(Unpacker(started->body).Take<std::uint32_t>()) : 0;
+  }
+
+  // Waits until the process has exited and is not reaped yet.
+  static bool AwaitZombie(pid_t pid) {
+    const std::string state = "/proc/" + std::to_string(pid) + "/stat";
+    for (int i = 0; i < 6000; ++i) {
+      if (platform::ReadText(state).value_or("").contains(") Z ")) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+
+  // Waits until the process is reaped.
+  static bool AwaitGone(pid_t pid) {
+    for (int i = 0; i < 60'000 && kill(pid, 0) == 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return kill(pid, 0) != 0;
   }
 
   void AwaitFile(const char* name) const {

@@ -88,22 +88,86 @@ TEST_F(SupervisorTest, CancelledStepIsDoneIfItsLastCycleProvesIt) {
 TEST_F(SupervisorTest, StepThatEndedByItselfBeforeItIsCancelledIsDone) {
   worker_->Send(Pack(Shell("touch begun; until [ -e go ]; do sleep 0.01; done")));
   AwaitFile("begun");
-  const auto started = Await(FrameKind::kStarted);
-  ASSERT_TRUE(started);
-  const auto pid = Unpacker(started->body).Take<std::uint32_t>();
+  const pid_t step = AwaitPid();
   kill(worker_->pid(), SIGSTOP);
   std::ofstream(folder_.path() / "go");
-  const std::string state = "/proc/" + std::to_string(pid) + "/stat";
-  const auto is_zombie = [&] {
-    return platform::ReadText(state).value_or("").find(") Z ") != std::string::npos;
-  };
-  for (int i = 0; i < 6000 && !is_zombie(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  ASSERT_TRUE(is_zombie());
+  ASSERT_TRUE(AwaitZombie(step));
   worker_->Send(PackFrame(FrameKind::kEnd));
   kill(worker_->pid(), SIGCONT);
   EXPECT_EQ(AwaitResult().outcome, Outcome::kSuccess);
+}
+
+// A supervisor reads what has come while it is stopped as if it had come at once: the exit of the
+// step, its own SIGTERM, the request to end.
+TEST_F(SupervisorTest, StepThatEndedBecauseEverybodyGotSigtermIsNotDone) {
+  worker_->Send(Pack(Shell(kExitsWithZeroOnTerm)));
+  AwaitFile("begun");
+  const pid_t step = AwaitPid();
+  kill(worker_->pid(), SIGSTOP);
+  kill(step, SIGTERM);
+  ASSERT_TRUE(AwaitZombie(step));
+  kill(worker_->pid(), SIGTERM);
+  worker_->Send(PackFrame(FrameKind::kEnd));
+  kill(worker_->pid(), SIGCONT);
+  EXPECT_EQ(AwaitResult().outcome, Outcome::kCancelled);
+}
+
+// The step gets its SIGTERM first and has exited before its supervisor gets another. A machine that
+// stops this test in between makes it try again.
+TEST_F(SupervisorTest, SigtermAfterTheStepHasExitedExplainsTheExit) {
+  for (const std::string what : {"trap 'exit 0' TERM", "trap 'exit 3' TERM", "trap - TERM"}) {
+    bool on_time = false;
+    for (int i = 0; i < 20 && !on_time; ++i) {
+      worker_->Send(Pack(Shell(what + "\nsleep 2; while :; do sleep 0.01; done")));
+      const pid_t step = AwaitPid();
+      std::this_thread::sleep_for(2100ms);
+      const auto sent = std::chrono::steady_clock::now();
+      kill(step, SIGTERM);
+      if (!AwaitGone(step)) continue;
+      kill(worker_->pid(), SIGTERM);
+      on_time = std::chrono::steady_clock::now() - sent < 50ms;
+      const Outcome outcome = AwaitResult().outcome;
+      if (on_time) {
+        EXPECT_EQ(outcome, Outcome::kCancelled) << what;
+      }
+    }
+  }
+}
+
+TEST_F(SupervisorTest, SigtermOfTheSupervisorEndsItsStep) {
+  worker_->Send(Pack(Shell("echo $$ > begun; exec sleep 600")));
+  AwaitFile("begun");
+  kill(worker_->pid(), SIGTERM);
+  EXPECT_EQ(AwaitResult().outcome, Outcome::kCancelled);
+  // It goes on, with what it did not end.
+  std::this_thread::sleep_for(200ms);
+  EXPECT_EQ(Run(Shell("true")).outcome, Outcome::kSuccess);
+}
+
+TEST_F(SupervisorTest, StepThatStartsAfterTheSigtermMayHaveGotItToo) {
+  EXPECT_EQ(Run(Shell("true")).outcome, Outcome::kSuccess);
+  for (int i = 0; i < 20; ++i) {
+    const auto sent = std::chrono::steady_clock::now();
+    kill(worker_->pid(), SIGTERM);
+    const Outcome outcome = Run(Shell("true")).outcome;
+    if (std::chrono::steady_clock::now() - sent > 80ms) continue;
+    EXPECT_EQ(outcome, Outcome::kCancelled);
+    return;
+  }
+}
+
+TEST_F(SupervisorTest, StepGetsSigtermOnce) {
+  worker_->Send(
+      Pack(Shell("trap 'echo got' TERM; touch begun; until [ -e go ]; do sleep 0.01; done")));
+  AwaitFile("begun");
+  for (int i = 0; i < 2; ++i) {
+    kill(worker_->pid(), SIGTERM);
+    worker_->Send(PackFrame(FrameKind::kEnd));
+    std::this_thread::sleep_for(100ms);
+  }
+  std::ofstream(folder_.path() / "go");
+  EXPECT_EQ(AwaitResult().outcome, Outcome::kCancelled);
+  EXPECT_EQ(Text("out"), "got\n");
 }
 
 TEST_F(SupervisorTest, KillsLeftoverProcesses) {

@@ -18,14 +18,20 @@ using Row = std::vector<json>;
 
 constexpr std::string_view kFirstResult = "state";
 
-// One of the two tables, with its rows by the parameters of their steps.
+// One of the two tables, with its rows by command and parameters of their steps; of equal ones by
+// their order.
 class Side {
  public:
   explicit Side(const StepTable& table) : table_(table) {
     const auto first = std::ranges::find(table.columns, kFirstResult);
     const auto results = static_cast<std::size_t>(first - table.columns.begin());
     parameters_ = std::span(table.columns).subspan(1, std::max<std::size_t>(results, 1) - 1);
-    for (const Row& row : table.rows) rows_.emplace(KeyOf(row), &row);
+    std::map<std::string, int> equal;
+    for (const Row& row : table.rows) {
+      const std::string key = DescribeStep(row);
+      keys_.push_back(key + ' ' + std::to_string(equal[key]++));
+      rows_.emplace(keys_.back(), &row);
+    }
   }
 
   std::span<const std::string> parameters() const { return parameters_; }
@@ -33,12 +39,8 @@ class Side {
     return std::span(table_.columns).subspan(1 + parameters_.size());
   }
 
-  // Returns the parameters of a step, in the order of their names, as JSON; else its number.
-  std::string KeyOf(const Row& row) const {
-    json key = parameters_.empty() ? json{{"step", row[0]}} : json::object();
-    for (std::size_t i = 0; i < parameters_.size(); ++i) key[parameters_[i]] = row[i + 1];
-    return key.dump(-1, ' ', false, json::error_handler_t::replace);
-  }
+  // Returns what tells the step of a row from the others, the same for both jobs.
+  const std::string& KeyOf(std::size_t row) const { return keys_[row]; }
 
   const Row* Find(const std::string& key) const {
     const auto found = rows_.find(key);
@@ -55,8 +57,24 @@ class Side {
   bool IsDone(const Row* row) const { return Cell(row, kFirstResult) == "done"; }
 
  private:
+  // Returns command and parameters of a step, in the order of their names, as JSON; instead of no
+  // parameters its number.
+  std::string DescribeStep(const Row& row) const {
+    json key = {{kCommandColumn, 1}};
+    bool has_parameters = false;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      // Of another command.
+      if (row[i + 1].is_null()) continue;
+      key[parameters_[i]] = row[i + 1];
+      has_parameters = has_parameters || parameters_[i] != kCommandColumn;
+    }
+    if (!has_parameters) key["step"] = row[0];
+    return key.dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+
   const StepTable& table_;
   std::span<const std::string> parameters_;
+  std::vector<std::string> keys_;  // by row
   std::map<std::string, const Row*> rows_;
 };
 
@@ -132,9 +150,11 @@ TableComparison CompareTables(const StepTable& a, const StepTable& b) {
     }
     compared.steps.rows.push_back(std::move(joined));
   };
-  for (const Row& row : a.rows) add(row, side_a, &row, side_b.Find(side_a.KeyOf(row)));
-  for (const Row& row : b.rows) {
-    if (side_a.Find(side_b.KeyOf(row)) == nullptr) add(row, side_b, nullptr, &row);
+  for (std::size_t i = 0; i < a.rows.size(); ++i) {
+    add(a.rows[i], side_a, &a.rows[i], side_b.Find(side_a.KeyOf(i)));
+  }
+  for (std::size_t i = 0; i < b.rows.size(); ++i) {
+    if (side_a.Find(side_b.KeyOf(i)) == nullptr) add(b.rows[i], side_b, nullptr, &b.rows[i]);
   }
   compared.summary = Summarize(results, sums);
   return compared;

@@ -21,8 +21,9 @@ struct TableComparison {
   std::uint64_t done_only_in_b = 0;
 };
 
-// Compares what MakeStepTable() returned for two jobs. Steps are the same if their parameters are;
-// without parameters, if their numbers are.
+// Compares what MakeStepTable() returned for two jobs. Steps are the same if their commands (1 in a
+// job with a single one) and parameters are, equal ones one after the other; without parameters, if
+// their numbers are.
 TableComparison CompareTables(const StepTable& a, const StepTable& b);
 
 }  // namespace reveza::jobs

@@ -60,6 +60,32 @@ TEST(CompareTables, ComparesStepsWithoutParametersByNumber) {
   EXPECT_EQ(compared.done_only_in_a, 1u);
 }
 
+// Steps of other commands with the same parameters, and equal steps.
+TEST(CompareTables, FindsNoChangeOfAJobAgainstItself) {
+  const auto several = Table({"command", "seed", "n"}, {"phi"},
+                             {{1, 1, "1", {}, "done", 0, 1.0, 0.5},
+                              {2, 2, "1", {}, "done", 0, 4.0, 0.7},
+                              {3, 2, {}, "1", "done", 0, 9.0, {}},
+                              {4, 3, {}, {}, "done", 0, 7.0, {}},
+                              {5, 3, {}, {}, "done", 0, 8.0, {}}});
+  const auto equal = Table(
+      {"n"}, {}, {{1, "1", "done", 0, 1.0}, {2, "1", "done", 0, 3.0}, {3, "1", "done", 0, 5.0}});
+  for (const StepTable& table : {several, equal}) {
+    const auto compared = CompareTables(table, table);
+    EXPECT_EQ(compared.done_in_both, table.rows.size());
+    EXPECT_EQ(compared.done_only_in_a + compared.done_only_in_b, 0u);
+    EXPECT_EQ(compared.steps.rows.size(), table.rows.size());
+    for (const auto& row : compared.summary.rows) EXPECT_EQ(row[3], 0.0) << row[0];
+  }
+}
+
+TEST(CompareTables, TheOnlyCommandIsTheFirst) {
+  const auto one = Table({"n"}, {}, {{1, "1", "done", 0, 1.0}});
+  const auto two =
+      Table({"command", "n"}, {}, {{1, 2, "1", "done", 0, 9.0}, {2, 1, "1", "done", 0, 2.0}});
+  EXPECT_EQ(CompareTables(one, two).summary.rows, (Rows{{"seconds", 1.0, 2.0, 100.0}}));
+}
+
 TEST(CompareTables, AcceptsEmptyJobs) {
   const auto compared = CompareTables(Table({"n"}, {}, {}), Table({}, {}, {}));
   EXPECT_TRUE(compared.steps.rows.empty());

@@ -10,21 +10,22 @@
 #include <utility>
 
 #include "reveza/jobs/definition/template.h"
+#include "reveza/jobs/journal/step_listing.h"
 #include "reveza/jobs/report/progress_text.h"
 
 namespace reveza::jobs {
 namespace {
 
 using nlohmann::json;
-using Values = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::array<std::string_view, 2> kCycleColumns = {"cycle", "at"};
 
 double Seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
-// Returns the parameters of a label such as "seed=57 model=small one". Labels without are numbers.
-Values ParametersOf(std::string_view label) {
-  Values values;
+// Guesses the parameters of a label such as "seed=57 model=small one", for lists without a
+// StepListing. Labels without parameters are numbers.
+ParameterPairs GuessParameters(std::string_view label) {
+  ParameterPairs values;
   for (std::size_t begin = 0; begin < label.size();) {
     const std::size_t equals = label.find('=', begin);
     if (equals == label.npos || !IsIdentifier(label.substr(begin, equals - begin))) return {};
@@ -47,12 +48,18 @@ Values ParametersOf(std::string_view label) {
 // Collects rows whose columns are not known in advance.
 class TableBuilder {
  public:
-  explicit TableBuilder(std::span<const std::string_view> fixed) : fixed_(fixed) {}
+  TableBuilder(std::span<const std::string_view> fixed, std::optional<StepListing> listing)
+      : fixed_(fixed), listing_(std::move(listing)) {}
 
-  void Begin(std::size_t step, const Values& parameters) {
+  // `index`: of the step in the list.
+  void Begin(std::size_t index, std::string_view label) {
     Row& row = rows_.emplace_back();
-    row.step = step;
-    for (const auto& [name, value] : parameters) Set(parameters_, row.parameters, name, value);
+    row.step = index + 1;
+    if (has_commands()) row.command = listing_->CommandOf(index);
+    for (const auto& [name, value] :
+         listing_ ? listing_->ParametersOf(index, label) : GuessParameters(label)) {
+      Set(parameters_, row.parameters, name, value);
+    }
   }
   // In the order of the fixed columns.
   void Add(json value) { rows_.back().fixed.push_back(std::move(value)); }
@@ -63,12 +70,14 @@ class TableBuilder {
   StepTable Finish() && {
     StepTable table;
     table.columns.emplace_back("step");
+    if (has_commands()) table.columns.emplace_back(kCommandColumn);
     for (const std::string& name : parameters_) AddColumn(table, name, "param.");
     table.columns.insert(table.columns.end(), fixed_.begin(), fixed_.end());
     for (const std::string& name : metrics_) AddColumn(table, name, "metric.");
     for (Row& row : rows_) {
       std::vector<json>& cells = table.rows.emplace_back();
       cells.emplace_back(row.step);
+      if (has_commands()) cells.emplace_back(row.command);
       row.parameters.resize(parameters_.size());
       row.fixed.resize(fixed_.size());
       row.metrics.resize(metrics_.size());
@@ -82,8 +91,11 @@ class TableBuilder {
  private:
   struct Row {
     std::size_t step = 0;
+    std::uint32_t command = 0;
     std::vector<json> parameters, fixed, metrics;
   };
+
+  bool has_commands() const { return listing_ && listing_->HasSeveralCommands(); }
 
   static void Set(std::vector<std::string>& names, std::vector<json>& cells,
                   const std::string& name, json value) {
@@ -101,6 +113,7 @@ class TableBuilder {
   }
 
   const std::span<const std::string_view> fixed_;
+  const std::optional<StepListing> listing_;
   std::vector<std::string> parameters_, metrics_;
   std::vector<Row> rows_;
 };
@@ -127,10 +140,11 @@ Result<StepTable> MakeStepTable(Journal& journal, std::span<const StepEntry> ste
       known = &attempt;
     }
   }
-  TableBuilder builder(kStepColumns);
+  ASSIGN_OR_RETURN(auto listing, StepListing::Read(journal, steps.size()));
+  TableBuilder builder(kStepColumns, std::move(listing));
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const StepEntry& step = steps[i];
-    builder.Begin(i + 1, ParametersOf(step.label));
+    builder.Begin(i, step.label);
     // Without a runner, a step whose retry is undecided has failed.
     builder.Add(ToText(step.state == StepState::kUndecided ? StepState::kFailed : step.state));
     builder.Add(step.attempts);
@@ -146,12 +160,12 @@ Result<StepTable> MakeStepTable(Journal& journal, std::span<const StepEntry> ste
 }
 
 Result<StepTable> MakeCycleTable(Journal& journal, std::span<const StepEntry> steps) {
-  TableBuilder builder(kCycleColumns);
+  ASSIGN_OR_RETURN(auto listing, StepListing::Read(journal, steps.size()));
+  TableBuilder builder(kCycleColumns, std::move(listing));
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const Values parameters = ParametersOf(steps[i].label);
     ASSIGN_OR_RETURN(const auto cycles, journal.Cycles(steps[i].identity));
     for (const CycleResult& cycle : cycles) {
-      builder.Begin(i + 1, parameters);
+      builder.Begin(i, steps[i].label);
       builder.Add(cycle.number);
       builder.Add(Seconds(cycle.at));
       for (const Metric& metric : MetricsOf(cycle)) builder.AddMetric(metric.name, metric.value);

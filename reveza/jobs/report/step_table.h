@@ -23,12 +23,17 @@ struct StepTable {
 inline constexpr std::array<std::string_view, 8> kStepColumns = {
     "state", "attempts", "outcome", "code", "began", "seconds", "cpu_seconds", "peak"};
 
-// Returns a row for each step, in order: `step`, its parameters, `state`, `attempts`, and of the
-// last attempt `outcome`, `code`, `began`, `seconds`, `cpu_seconds` and `peak`; then the metrics of
-// its highest cycle. A column whose name another one has is prefixed with `param.` or `metric.`.
+// The column after `step`, if the job has several commands: the number of the step's.
+inline constexpr std::string_view kCommandColumn = "command";
+
+// Returns a row for each step, in order: `step`, `command`, its parameters, `state`, `attempts`,
+// and of the last attempt `outcome`, `code`, `began`, `seconds`, `cpu_seconds` and `peak`; then the
+// metrics of its highest cycle. A column whose name another one has is prefixed with `param.` or
+// `metric.`.
 Result<StepTable> MakeStepTable(Journal& journal, std::span<const StepEntry> steps);
 
-// Returns a row for each recorded cycle: `step`, its parameters, `cycle`, `at` and metrics.
+// Returns a row for each recorded cycle: `step`, `command`, its parameters, `cycle`, `at` and
+// metrics.
 Result<StepTable> MakeCycleTable(Journal& journal, std::span<const StepEntry> steps);
 
 }  // namespace reveza::jobs

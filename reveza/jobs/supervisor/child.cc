@@ -24,7 +24,7 @@
 namespace reveza::jobs {
 namespace {
 
-// Signals that are not the supervisor's business. A shell before it may ignore them.
+// Signals that do nothing to the supervisor itself. A shell before it may ignore them.
 constexpr int kDisregarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 
 // Everything the child needs. Prepared by the parent, as the child shares its memory and must not
@@ -97,6 +97,15 @@ Child SpawnIntoGroup(const SpawnPlan& plan, int folder) {
                     pid > 0};
   munmap(page, sizeof(ChildReport));
   return child;
+}
+
+// The signals that the supervisor reads.
+sigset_t OwnSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  sigaddset(&set, SIGTERM);
+  return set;
 }
 
 }  // namespace
@@ -230,10 +239,8 @@ ChildState QueryChildren() {
   return {result == 0 || errno != ECHILD, result == 0 && info.si_pid != 0};
 }
 
-UniqueFd ListenForChildren() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGCHLD);
+UniqueFd ListenForSignals() {
+  const sigset_t set = OwnSignals();
   sigprocmask(SIG_BLOCK, &set, nullptr);
   return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
@@ -245,9 +252,8 @@ void DisregardSignals() {
   for (const int signal : kDisregarded) sigaction(signal, &nothing, nullptr);
   // If it were ignored, children could not be waited for.
   ::signal(SIGCHLD, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  const sigset_t own = OwnSignals();
+  sigprocmask(SIG_SETMASK, &own, nullptr);
 }
 
 }  // namespace reveza::jobs

@@ -77,10 +77,10 @@ struct ChildState {
 };
 ChildState QueryChildren();
 
-// Blocks SIGCHLD and returns a signalfd for it.
-UniqueFd ListenForChildren();
+// Blocks SIGCHLD and SIGTERM and returns a signalfd for them.
+UniqueFd ListenForSignals();
 
-// Lets terminal signals and those of a shutdown do nothing, and unblocks all signals. They are
+// Lets terminal signals do nothing, and unblocks all but those of ListenForSignals(). They are
 // handled rather than ignored: programs that are executed have the default action again, so that no
 // child has to set it.
 void DisregardSignals();

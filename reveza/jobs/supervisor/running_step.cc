@@ -35,19 +35,22 @@ void LookAtDisk(RunningStep& step, DiskSpace& space, std::int64_t now) {
   step.look_at = now + kLookInterval;
 }
 
+bool HasLastCycle(const RunningStep& step) {
+  return step.request.cycles > 0 && step.last_cycle >= step.request.cycles;
+}
+
 // A step that was told to end may exit with status 0 without having finished: only its last cycle
 // proves that it has.
 Outcome JudgeOutcome(const RunningStep& step, bool tap_lost_output) {
   const Outcome outcome = step.result.outcome;
   const std::uint64_t cycles = step.request.cycles;
-  const bool made_all_cycles = cycles > 0 && step.last_cycle >= cycles;
-  if (step.end_reason && !(outcome == Outcome::kSuccess && made_all_cycles)) {
+  if (step.end_reason && !(outcome == Outcome::kSuccess && HasLastCycle(step))) {
     return *step.end_reason;
   }
   if (outcome != Outcome::kSuccess) return outcome;
   const bool was_full = step.disk_was_full || step.saw_full_disk;
   if (was_full || (cycles > 0 && tap_lost_output)) return Outcome::kOutputLost;
-  return cycles == 0 || made_all_cycles ? outcome : Outcome::kPartial;
+  return cycles == 0 || HasLastCycle(step) ? outcome : Outcome::kPartial;
 }
 
 }  // namespace reveza::jobs

@@ -29,6 +29,8 @@ struct RunningStep {
   bool saw_full_disk = false;    // while it ran
   std::int64_t look_at = 0;      // monotonic time of the next look at the disk; 0: not known yet
   bool ended = false;            // the program has exited; background processes may be alive
+  bool told_to_end = false;      // it has SIGTERM
+  std::int64_t judge_at = 0;     // monotonic; until then a SIGTERM may explain its exit
   bool death_inspected = false;
   std::optional<GroupStats> scope;  // counters of the systemd scope at exit
   std::optional<StepGroup> group;
@@ -40,6 +42,9 @@ void RecordExit(RunningStep& step, int status, const rusage& usage);
 // Looks at the disk of the outputs if it is time to: a disk that is full while a step runs may have
 // room again when it exits.
 void LookAtDisk(RunningStep& step, DiskSpace& space, std::int64_t now);
+
+// Returns whether the step has reported its last cycle, which proves that it has finished.
+bool HasLastCycle(const RunningStep& step);
 
 // Decides the outcome of a step whose program has exited. `tap_lost_output`: of a step with cycles.
 Outcome JudgeOutcome(const RunningStep& step, bool tap_lost_output);

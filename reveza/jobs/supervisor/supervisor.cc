@@ -26,6 +26,7 @@
 #include "reveza/jobs/supervisor/record.h"
 #include "reveza/jobs/supervisor/running_step.h"
 #include "reveza/jobs/supervisor/step_group.h"
+#include "reveza/jobs/supervisor/termination.h"
 
 namespace reveza::jobs {
 namespace {
@@ -43,12 +44,13 @@ constexpr std::int64_t kAnnouncement = kSecond / 200;
 
 class Supervisor {
  public:
-  Supervisor(int socket, RecordWriter record, UniqueFd children)
-      : socket_(socket), record_(std::move(record)), children_(std::move(children)) {}
+  Supervisor(int socket, RecordWriter record, UniqueFd signals)
+      : socket_(socket), record_(std::move(record)), signals_(std::move(signals)) {}
 
   void Run();
 
  private:
+  void HandleSignals();
   void HandleSocket();
   void HandleFrame(const Frame& frame);
   std::optional<StepGroup> MakeGroup(const GroupRequest& request);
@@ -57,6 +59,8 @@ class Supervisor {
   void Pause();
   void Continue();
   void End(Outcome outcome, std::int64_t grace);
+  void Terminate(Outcome outcome, std::int64_t grace);
+  void OnSigterm();
   void Announce();
   void InspectDeath();
   void Reap();
@@ -73,7 +77,7 @@ class Supervisor {
 
   int socket_;
   RecordWriter record_;
-  UniqueFd children_;
+  UniqueFd signals_;
   FrameReader reader_;
   std::string unsent_;
   std::vector<std::string> inherited_;
@@ -86,6 +90,7 @@ class Supervisor {
   bool runner_disconnected_ = false;
   bool record_failed_ = false;
   std::int64_t retry_at_ = 0;
+  std::optional<std::int64_t> sigterm_at_;  // the last one of its own
 };
 
 void Supervisor::Flush() {
@@ -183,16 +188,31 @@ void Supervisor::Continue() {
 void Supervisor::End(Outcome outcome, std::int64_t grace) {
   // A step that has exited by itself was not told to end.
   if (running_ && !running_->ended) Reap();
-  if (!running_) return;
+  if (running_) Terminate(outcome, grace);
+}
+
+void Supervisor::Terminate(Outcome outcome, std::int64_t grace) {
   if (!running_->ended && !running_->end_reason) running_->end_reason = outcome;
   const std::int64_t kill_at = Now() + grace;
   if (running_->kill_at == 0 || kill_at < running_->kill_at) running_->kill_at = kill_at;
+  // To some programs a second SIGTERM means to drop everything.
   if (grace > 0) {
-    SignalDescendants(getpid(), SIGTERM);
+    if (!std::exchange(running_->told_to_end, true)) SignalDescendants(getpid(), SIGTERM);
     // A stopped process cannot handle SIGTERM.
     Continue();
   }
   CheckTimers();
+}
+
+// Everybody may have got it: see termination.h. It ends the step, and explains an exit of a moment
+// ago.
+void Supervisor::OnSigterm() {
+  sigterm_at_ = Now();
+  if (!running_) return;
+  if (!running_->ended) return Terminate(Outcome::kCancelled, running_->request.grace);
+  if (Now() < running_->judge_at && !running_->end_reason) {
+    running_->end_reason = Outcome::kCancelled;
+  }
 }
 
 void Supervisor::HandleExit(int status, const rusage& usage) {
@@ -200,6 +220,9 @@ void Supervisor::HandleExit(int status, const rusage& usage) {
   if (!running_) return;
   RunningStep& step = *running_;
   RecordExit(step, status, usage);
+  // Its own SIGTERM may have come before the step's, which was not even started then.
+  const bool terminated = sigterm_at_ && Now() - *sigterm_at_ < kTerminationSpread;
+  if (terminated && !step.end_reason) step.end_reason = Outcome::kCancelled;
   // Before the record is written, which may wait until the disk has room again.
   const std::string& output = step.request.output;
   const std::string folder = output.substr(0, output.rfind('/'));
@@ -208,15 +231,18 @@ void Supervisor::HandleExit(int status, const rusage& usage) {
   ReadCycles();
 }
 
-// Collects evidence about a failed step before it is reaped: its limits are still readable, and its
-// systemd scope, which is removed when empty, usually still exists.
+// Collects evidence about a step before it is reaped: what it does with signals is still readable,
+// and of a failed one its limits; its systemd scope, which is removed when empty, usually still
+// exists.
 void Supervisor::InspectDeath() {
   if (!running_ || running_->ended || running_->death_inspected) return;
   siginfo_t info{};
   const auto pid = static_cast<id_t>(running_->result.pid);
   if (waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
-  if (info.si_code == CLD_EXITED && info.si_status == 0) return;
   running_->death_inspected = true;
+  const std::int64_t now = Now();
+  running_->judge_at = now + DoubtAfterExit(info, now - running_->began);
+  if (info.si_code == CLD_EXITED && info.si_status == 0) return;
   const auto& scope = running_->request.group.scope;
   if (!scope.empty()) running_->scope = StepGroup::ReadStats(scope, 2);
   const auto limits = platform::ReadText("/proc/" + std::to_string(info.si_pid) + "/limits");
@@ -284,6 +310,8 @@ void Supervisor::FinishIfDone(bool childless) {
     return;
   }
   ReadCycles();
+  const bool is_certain = running_->end_reason || HasLastCycle(*running_);
+  if (!is_certain && Now() < running_->judge_at) return;
   outputs_.FixSizes();
   PublishOutput();
   running_->result.outcome = JudgeOutcome(*running_, cycles_.lost_output());
@@ -340,6 +368,7 @@ int Supervisor::Timeout() const {
   if (step.request.time_limit > 0 && !step.ended && !step.end_reason && step.paused_since == 0) {
     consider(step.began + step.result.paused + step.request.time_limit);
   }
+  if (step.ended && step.judge_at > Now()) consider(step.judge_at);
   consider(step.kill_at);
   consider(step.announce_at);
   if (!step.ended) consider(step.publish_at);
@@ -377,6 +406,19 @@ void Supervisor::HandleFrame(const Frame& frame) {
   }
 }
 
+void Supervisor::HandleSignals() {
+  // Equal signals are merged, so one read takes them all.
+  signalfd_siginfo info[2] = {};
+  ssize_t size = 0;
+  while ((size = read(signals_.get(), info, sizeof(info))) < 0 && errno == EINTR) {
+  }
+  const auto count = static_cast<std::size_t>(std::max<ssize_t>(size, 0)) / sizeof(info[0]);
+  const auto is_sigterm = [](const signalfd_siginfo& one) { return one.ssi_signo == SIGTERM; };
+  // First: a step that has exited as well may have exited because of it.
+  if (std::any_of(info, info + count, is_sigterm)) OnSigterm();
+  Reap();
+}
+
 void Supervisor::HandleSocket() {
   char bytes[65536];
   const ssize_t size = recv(socket_, bytes, sizeof(bytes), MSG_DONTWAIT);
@@ -392,20 +434,14 @@ void Supervisor::HandleSocket() {
 void Supervisor::Run() {
   while (!runner_disconnected_ || running_) {
     pollfd descriptors[] = {{runner_disconnected_ ? -1 : socket_, POLLIN, 0},
-                            {children_.get(), POLLIN, 0},
+                            {signals_.get(), POLLIN, 0},
                             {cycles_.descriptor(), POLLIN, 0}};
     Flush();
     if (poll(descriptors, 3, Timeout()) < 0) {
       if (errno != EINTR) return;
       continue;
     }
-    if (descriptors[1].revents != 0) {
-      // Equal signals are merged, so one read takes them all.
-      signalfd_siginfo info{};
-      while (read(children_.get(), &info, sizeof(info)) < 0 && errno == EINTR) {
-      }
-      Reap();
-    }
+    if (descriptors[1].revents != 0) HandleSignals();
     if (descriptors[2].revents != 0) ReadCycles();
     if (descriptors[0].revents != 0) HandleSocket();
     CheckTimers();
@@ -421,7 +457,7 @@ int SendRefusal(int socket, const std::string& why) {
 }  // namespace
 
 int Supervise(int socket, const std::string& path) {
-  // Terminal signals and shutdown are handled by the runner.
+  // Signals of a terminal are handled by the runner.
   DisregardSignals();
   // If a step inherited the socket, the runner would not notice the supervisor's death.
   fcntl(socket, F_SETFD, FD_CLOEXEC);
@@ -429,10 +465,10 @@ int Supervise(int socket, const std::string& path) {
   if (!record) {
     return SendRefusal(socket, record.error().message + " (check free space and permissions)");
   }
-  auto children = ListenForChildren();
-  if (!children) return SendRefusal(socket, SystemError("cannot create a signalfd", errno).message);
+  auto signals = ListenForSignals();
+  if (!signals) return SendRefusal(socket, SystemError("cannot create a signalfd", errno).message);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  Supervisor(socket, std::move(*record), std::move(children)).Run();
+  Supervisor(socket, std::move(*record), std::move(signals)).Run();
   return 0;
 }
 

@@ -334,6 +334,7 @@ Result<ParsedRun> ParseRun(int argc, char** argv, const Surroundings& here) {
   RETURN_IF_ERROR(CheckGoal(parsed));
   if (!options.name.empty()) parsed.job.name = options.name;
   parsed.named = !parsed.job.name.empty();
+  parsed.options_end = split.options_end;
   if (!parsed.named) parsed.job.name = jobs::DefaultName(parsed.job);
   if (parsed.request.shard) parsed.job.name += '.' + NameOf(*parsed.request.shard);
   RETURN_IF_ERROR(CheckName(parsed.job.name));

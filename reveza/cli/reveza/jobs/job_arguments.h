@@ -31,6 +31,7 @@ struct ParsedRun {
   jobs::Job job;  // valid: has a name, and every step can be expanded
   jobs::RunRequest request;
   bool named = false;              // the name was given, not derived from the command
+  int options_end = 0;             // index of the first word after the options
   std::vector<std::string> notes;  // warnings, a line each
   std::string help;                // set if --help was given; the rest is then empty
 };

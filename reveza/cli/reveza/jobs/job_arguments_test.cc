@@ -250,6 +250,12 @@ TEST(ParseRun, RejectsInvalidValues) {
   EXPECT_EQ(RefusalOf({"--workers", "0"}), "--workers: '0' is not a whole number of at least 1");
   EXPECT_EQ(RefusalOf({"--workers", "many"}),
             "--workers: 'many' is not a whole number of at least 1");
+  for (const char* option : {"--time-limit", "--memory", "--halt", "--retries", "--workers",
+                             "--name", "--folder", "--output", "--input", "--csv"}) {
+    EXPECT_TRUE(RefusalOf({option, ""}).contains("the value is empty")) << option;
+    EXPECT_TRUE(RefusalOf({option + std::string("=")}).contains(option)) << option;
+  }
+  EXPECT_TRUE(RefusalOf({"--output", "none"}).contains("quiet"));
   EXPECT_NE(RefusalOf({"--workers", "99999999"}), "");
   EXPECT_NE(RefusalOf({"--max-workers", "-1"}), "");
   EXPECT_TRUE(RefusalOf({"--workers", "4", "--max-workers", "2"}).starts_with("--workers 4 "));

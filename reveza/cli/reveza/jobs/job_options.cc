@@ -113,10 +113,10 @@ const std::vector<OptionGroup>& OptionGroups() {
         {"--limits", &Options::limits, "auto|cgroup|systemd|watch|none",
          "how to enforce a step's memory (default: auto, the first that is available)"}}},
       {"Output",
-       {{"--output", &Options::output, "auto|none|tag|keep-order",
+       {{"--output", &Options::output, "auto|quiet|tag|keep-order",
          "what to print of the outputs of steps: tag prints lines as they come, after\n"
          "the step's label; keep-order whole outputs, in the order of the steps\n"
-         "(default: auto, tag for up to 16 steps on a terminal, else none)"},
+         "(default: auto, tag for up to 16 steps on a terminal, else quiet)"},
         {"--output-folder", &Options::output_folder, "DIR",
          "where to keep the outputs of steps (default: with the journal)"},
         {"--joblog", &Options::joblog, "FILE",
@@ -214,10 +214,10 @@ Result<jobs::OnUnknown> ParseOnUnknown(std::string_view text) {
 
 Result<jobs::Output> ParseOutput(std::string_view text) {
   // In the order of jobs::Output.
-  constexpr std::string_view kNames[] = {"auto", "none", "tag", "keep-order"};
+  constexpr std::string_view kNames[] = {"auto", "quiet", "tag", "keep-order"};
   const auto name = std::ranges::find(kNames, text);
   if (name != std::end(kNames)) return static_cast<jobs::Output>(name - std::begin(kNames));
-  return InvalidArgument("'{}' is invalid; write auto, none, tag or keep-order", text);
+  return InvalidArgument("'{}' is invalid; write auto, quiet, tag or keep-order", text);
 }
 
 Result<jobs::Limits> ParseLimits(std::string_view text) {
@@ -279,6 +279,10 @@ void AddJobOption(CLI::App& app, const char* group, const JobOption& row, JobOpt
         } else {
           auto* option = app.add_option(row.name, target, row.description);
           option->type_name(row.type)->group(group)->allow_extra_args(false);
+          // As a script has it of a variable that is not set.
+          option->check([](const std::string& value) {
+            return value.empty() ? "the value is empty; omit the option" : std::string();
+          });
         }
       },
       row.target);

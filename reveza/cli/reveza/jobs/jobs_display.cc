@@ -220,6 +220,7 @@ void JobsDisplay::OnNote(std::string_view line) {
 }
 
 void JobsDisplay::Finish() {
+  if (step_outputs_) step_outputs_->Finish();
   if (!live_ && !request_.quiet && last_) {
     if (request_.json) {
       PrintProgress(*last_);

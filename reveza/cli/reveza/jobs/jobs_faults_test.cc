@@ -1,4 +1,5 @@
 // Misbehaving steps and unwritable places.
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -196,6 +197,21 @@ TEST_F(JobsTest, DoesNotRestartStepsThatSurvivedTheRunner) {
   EXPECT_EQ(run.status, kDone) << run.output;
   EXPECT_EQ(Text("begun"), "1\n2\n");
   EXPECT_NE(Jobs("list").output.find("2 of 2 done"), std::string::npos);
+}
+
+TEST_F(JobsTest, CancelEndsStepsOfAKilledRunner) {
+  const std::string run =
+      REVEZA_PROGRAM " jobs run --name orphan --quiet -- sh -c 'echo $$ > pid; exec sleep 600'";
+  const auto canceled = platform::Shell(
+      "cd " + folder_.path().string() + " && { " + run +
+      " > /dev/null 2>&1 & until [ -s pid ]; do sleep 0.02; done; kill -9 $!; wait $!; " + run +
+      " > second 2>&1 & until " REVEZA_PROGRAM
+      " jobs pause orphan > paused 2>&1; do sleep 0.02; done; " REVEZA_PROGRAM
+      " jobs cancel orphan; wait $!; }");
+  EXPECT_EQ(canceled.status, kInterrupted) << canceled.output;
+  EXPECT_TRUE(Text("paused").contains("a step of the previous runner runs to its end"));
+  EXPECT_TRUE(Text("second").contains("1 of 1 steps remain")) << Text("second");
+  EXPECT_NE(kill(std::stoi(Text("pid")), 0), 0) << "it lives on";
 }
 
 }  // namespace jobs_faults_test

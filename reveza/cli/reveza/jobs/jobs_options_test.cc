@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 #include "reveza/cli/reveza/exit_status.h"
@@ -49,6 +50,53 @@ TEST_F(JobsTest, HaltNowTerminatesRunningSteps) {
   EXPECT_NE(run.output.find("--halt ended the job: 8 remain"), std::string::npos) << run.output;
   EXPECT_NE(run.output.find("step n=1 was cancelled"), std::string::npos) << run.output;
   EXPECT_EQ(Text("ran").size(), 4u);
+}
+
+TEST_F(JobsTest, DetachHandsOverStandardInput) {
+  folder_.Write("in", "a b\nc\n");
+  Jobs("run --name i --detach --stdin -- echo {line} < in; :");
+  EXPECT_EQ(AwaitOutput("i 2"), "c\n");
+  EXPECT_EQ(AwaitOutput("i 1"), "a b\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "state/jobs/i/standard-input"));
+}
+
+TEST_F(JobsTest, DetachLeavesTheCommandAsItIs) {
+  for (const std::string dashes : {"", "-- "}) {
+    const std::string job = dashes.empty() ? "a" : "b";
+    Jobs("run --name " + job + " --detach " + dashes + "echo --detach {n} ::: n 1");
+    EXPECT_EQ(AwaitOutput(job + " 1"), "--detach 1\n");
+  }
+}
+
+TEST_F(JobsTest, KeepOrderPrintsWhatFollowsASkippedStep) {
+  folder_.Write("job.toml",
+                "[[steps]]\nname = 'a'\nrun = 'false'\n[[steps]]\nrun = 'echo b'\nafter = 'a'\n"
+                "[[steps]]\nrun = 'echo c'\n[[steps]]\nrun = 'echo d'\n");
+  const auto run = Jobs("run --quiet --job job.toml --output keep-order");
+  EXPECT_EQ(run.status, kFailedSteps);
+  EXPECT_TRUE(run.output.contains("c\nd\n")) << run.output;
+}
+
+TEST_F(JobsTest, AJobOfAnotherNameIsNotMissed) {
+  std::filesystem::create_directories(folder_ / "other");
+  EXPECT_EQ(Jobs("run --name a --quiet -- true {n} ::: n 1").output, "");
+  EXPECT_EQ(Jobs("run --name b --folder other --quiet -- true {n} ::: n 1").output, "");
+}
+
+TEST_F(JobsTest, EverySubcommandHasHelp) {
+  const std::string help = Jobs("--help").output;
+  std::istringstream lines(help.substr(help.find("Subcommands:\n")));
+  int commands = 0;
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line) && line.starts_with("  ")) {
+    const std::string name = line.substr(2, line.find(' ', 2) - 2);
+    const auto run = Jobs(name + " --help");
+    EXPECT_EQ(run.status, kDone) << name;
+    EXPECT_TRUE(run.output.contains("Usage: reveza jobs " + name)) << run.output;
+    ++commands;
+  }
+  EXPECT_GE(commands, 20) << help;
 }
 
 TEST_F(JobsTest, LogsFindsTheOutputFolder) {
@@ -126,7 +174,7 @@ TEST_F(JobsTest, TableOfStepsThatDidNotRun) {
                 .status,
             kFailedSteps);
   const std::string csv = Jobs("table n --csv").output;
-  EXPECT_TRUE(csv.ends_with("\n2,z,,waiting,0,,,,,,\n")) << csv;
+  EXPECT_TRUE(csv.ends_with("\n2,z,waiting,0,,,,,,\n")) << csv;
   EXPECT_EQ(Jobs("table n --csv --json").status, kUsage);
   EXPECT_EQ(Jobs("table").status, kUsage);
   EXPECT_NE(Jobs("table m").output.find("no job 'm'"), std::string::npos);

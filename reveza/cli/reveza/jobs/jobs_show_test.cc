@@ -146,6 +146,39 @@ TEST_F(JobsShow, ComparesWhatBothJobsHaveDone) {
   EXPECT_EQ(Jobs("compare a c").status, kUsage);
 }
 
+TEST_F(JobsShow, TableHasParametersAsGiven) {
+  Jobs("run --name o --quiet -- true {o} ::: o 'lr=0.1 mom=0.9' 'lr=0.2 mom=0.5'");
+  EXPECT_TRUE(Has(Jobs("table o --csv").output, "step,o,state,"));
+  EXPECT_TRUE(Has(Jobs("table o --csv").output, "\n2,lr=0.2 mom=0.5,done,"));
+  folder_.Write("in", "a=1 b=2\n");
+  Jobs("run --name l --quiet --stdin -- true {line} < in; :");
+  const auto lines = nlohmann::json::parse(Jobs("table l --json").output);
+  EXPECT_EQ(lines[0]["line"], "a=1 b=2");
+  Jobs("add o -- false {o} {p} ::: o 'x p=1' ::: p 'p=2'");
+  const auto added = nlohmann::json::parse(Jobs("table o --json").output);
+  ASSERT_EQ(added.size(), 3u);
+  EXPECT_EQ(added[2]["o"], "x p=1");
+  EXPECT_EQ(added[2]["p"], "p=2");
+  EXPECT_EQ(added[2]["command"], 2);
+}
+
+TEST_F(JobsShow, AJobIsAsItIs) {
+  folder_.Write("job.toml",
+                "[[steps]]\nname = 'a'\nrun = 'true'\nparameters = { seed = '1..2' }\n"
+                "[[steps]]\nrun = 'sleep 0.1'\nafter = 'a'\nparameters = { seed = '1..2' }\n");
+  EXPECT_EQ(Jobs("run --name s --quiet --job job.toml").status, kDone);
+  Jobs("run --name e --quiet -- sleep 0.0{n} ::: n 1 2 1 ::: m 1 1");
+  for (const std::string job : {"s", "e"}) {
+    const auto rows = nlohmann::json::parse(Jobs("compare " + job + " " + job + " --json").output);
+    EXPECT_EQ(rows.size(), job == "s" ? 4u : 6u);
+    for (const auto& row : rows) {
+      EXPECT_EQ(row["began_a"], row["began_b"]);
+      EXPECT_EQ(row["seconds_a"], row["seconds_b"]);
+    }
+  }
+  EXPECT_TRUE(Has(Jobs("table s --csv").output, "\n4,2,2,done,"));
+}
+
 TEST_F(JobsShow, DryRunSaysWhatIsDoneAlready) {
   const std::string run = "run --name d --quiet -- sh -c 'exit {n}' ::: n ";
   EXPECT_EQ(CountOf(Jobs(run + "0..2 --dry-run").output, "already"), 0u);
@@ -200,7 +233,7 @@ TEST_F(JobsShow, TagsWhereAskedToAndNotElsewhere) {
   const std::string command = " -- sh -c 'echo {n}' ::: n 1..2 2>&1";
   EXPECT_EQ(Jobs(run + "a" + command).output, "") << "no terminal";
   EXPECT_EQ(Jobs(run + "b --output tag" + command).output, "n=1 | 1\nn=2 | 2\n");
-  EXPECT_EQ(Jobs(run + "c --output none" + command).output, "");
+  EXPECT_EQ(Jobs(run + "c --output quiet" + command).output, "");
   EXPECT_EQ(Jobs(run + "d --output loud" + command).status, kUsage);
 }
 

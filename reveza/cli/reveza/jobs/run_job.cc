@@ -3,14 +3,18 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/base/exec_arguments.h"
+#include "common/base/unique_fd.h"
 #include "common/base/units.h"
 #include "common/platform/runtime_paths.h"
 #include "reveza/cli/reveza/exit_status.h"
@@ -84,24 +88,42 @@ ExitStatus ReportSummary(const jobs::Engine::Summary& summary, const ParsedRun& 
   return kFailed;
 }
 
+// Returns an unnamed file in the folder, to be read from its beginning.
+Result<UniqueFd> MakeInput(const fs::path& folder, std::string_view text) {
+  const std::string path = folder / "standard-input";
+  UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  unlink(path.c_str());
+  while (file && !text.empty()) {
+    const ssize_t written = write(file.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) file.Reset();
+    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
+  }
+  if (!file || lseek(file.get(), 0, SEEK_SET) != 0) {
+    return Fail(Error::Code::kExhausted, "--stdin: cannot keep standard input in {}: {}",
+                folder.string(), std::strerror(errno));
+  }
+  return file;
+}
+
 // Starts the same command without --detach in a new session, with its output in a log file.
-int Detach(int argc, char** argv, const jobs::JobFolder& folder) {
+// `options_end`: words from there on belong to the command. `input`: its standard input.
+int Detach(std::span<char* const> words_given, int options_end, const UniqueFd& input,
+           const jobs::JobFolder& folder) {
   const std::string log = folder.path() / "runner.log";
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, input.get(), 0);
   posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   std::vector<std::string> words = {platform::ProgramFolder() / "reveza", "jobs"};
-  bool options = true;  // words after "--" belong to the command
-  for (int i = 0; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word == "--") options = false;
-    if (!options || word != "--detach") words.emplace_back(word);
+  for (const std::string_view word : words_given.first(options_end)) {
+    if (word != "--detach" && !word.starts_with("--detach=")) words.emplace_back(word);
   }
+  words.insert(words.end(), words_given.begin() + options_end, words_given.end());
   pid_t pid = 0;
   const int error = posix_spawn(&pid, words[0].c_str(), &actions, &attributes,
                                 ExecArguments(words).data(), environ);
@@ -177,7 +199,13 @@ Result<int> PrintDryRun(const ParsedRun& run) {
 }
 
 Result<int> RunOrDetach(int argc, char** argv) {
-  ASSIGN_OR_RETURN(auto run, ParseRun(argc, argv));
+  Surroundings here = ThisMachine();
+  std::string input;  // for a runner that is detached
+  here.standard_input = [&input, read = here.standard_input]() -> Result<std::string> {
+    ASSIGN_OR_RETURN(input, read());
+    return input;
+  };
+  ASSIGN_OR_RETURN(auto run, ParseRun(argc, argv, here));
   if (!run.help.empty()) {
     fmt::print("{}", run.help);
     return kDone;
@@ -196,7 +224,8 @@ Result<int> RunOrDetach(int argc, char** argv) {
     ASSIGN_OR_RETURN(const auto note, jobs::ExplainChanges(state, run.job, *expander, run.request));
     if (note) fmt::print(stderr, "reveza: {}\n", jobs::EscapeControls(*note));
     ASSIGN_OR_RETURN(const auto folder, jobs::JobFolder::Create(state, run.job.name));
-    return Detach(argc, argv, folder);
+    ASSIGN_OR_RETURN(const auto file, MakeInput(folder.path(), input));
+    return Detach({argv, static_cast<std::size_t>(argc)}, run.options_end, file, folder);
   }
   ASSIGN_OR_RETURN(auto opened, jobs::OpenJob(state, run.job, *expander, run.request, *supervisor));
   return RunOpened(std::move(opened), run);

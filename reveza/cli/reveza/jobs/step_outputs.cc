@@ -98,19 +98,25 @@ void OrderedOutputs::Skip(std::uint32_t step) {
   if (step < ended_.size()) ended_[step] = {true, {}};
 }
 
+void OrderedOutputs::Finish() {
+  for (; printed_ < ended_.size(); ++printed_) Print(printed_);
+}
+
 void OrderedOutputs::PrintReady() {
-  for (; printed_ < ended_.size() && ended_[printed_].finished; ++printed_) {
-    if (ended_[printed_].files.empty()) continue;
-    std::ifstream file(target_.folder / (ended_[printed_].files + ".out"), std::ios::binary);
-    if (!file || file.peek() == std::ifstream::traits_type::eof()) continue;
-    target_.before_printing();
-    // In pieces: an output may exceed the memory.
-    std::array<char, 64 * kKiB> piece;
-    while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
-      std::fwrite(piece.data(), 1, static_cast<std::size_t>(file.gcount()), stdout);
-    }
-    std::fflush(stdout);
+  for (; printed_ < ended_.size() && ended_[printed_].finished; ++printed_) Print(printed_);
+}
+
+void OrderedOutputs::Print(std::size_t step) const {
+  if (ended_[step].files.empty()) return;
+  std::ifstream file(target_.folder / (ended_[step].files + ".out"), std::ios::binary);
+  if (!file || file.peek() == std::ifstream::traits_type::eof()) return;
+  target_.before_printing();
+  // In pieces: an output may exceed the memory.
+  std::array<char, 64 * kKiB> piece;
+  while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
+    std::fwrite(piece.data(), 1, static_cast<std::size_t>(file.gcount()), stdout);
   }
+  std::fflush(stdout);
 }
 
 std::unique_ptr<StepOutputs> MakeStepOutputs(const jobs::Job& job, const jobs::RunRequest& request,

@@ -28,6 +28,8 @@ class StepOutputs {
   virtual void Poll() = 0;
   // Counts the step as printed by an earlier run.
   virtual void Skip(std::uint32_t step) = 0;
+  // Prints what is left at the end of the run.
+  virtual void Finish() = 0;
 };
 
 // What both implementations need: the folder of the outputs, and what to call before anything is
@@ -48,6 +50,7 @@ class TaggedOutputs : public StepOutputs {
   void OnEnd(const jobs::StepReport& report, bool will_retry) override;
   void Poll() override;
   void Skip(std::uint32_t) override {}
+  void Finish() override {}
 
  private:
   // An output of a running step.
@@ -71,7 +74,8 @@ class TaggedOutputs : public StepOutputs {
   std::map<std::uint32_t, Running> running_;
 };
 
-// Prints the whole standard output of each step once those before it have ended.
+// Prints the whole standard output of each step once those before it have ended. Steps that do not
+// run (skipped, held, rejected) are known at the end only.
 class OrderedOutputs : public StepOutputs {
  public:
   OrderedOutputs(PrintTarget target, std::size_t steps);
@@ -80,9 +84,11 @@ class OrderedOutputs : public StepOutputs {
   void OnEnd(const jobs::StepReport& report, bool will_retry) override;
   void Poll() override {}
   void Skip(std::uint32_t step) override;
+  void Finish() override;
 
  private:
   void PrintReady();
+  void Print(std::size_t step) const;
 
   struct Ended {
     bool finished = false;

@@ -36,6 +36,15 @@ class JobsTest : public testing::Test {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   }
+  // Returns the output of a step of a detached job, "JOB STEP", once it has ended.
+  std::string AwaitOutput(const std::string& step) {
+    platform::Ran logs;
+    for (int i = 0; i < 600 && (logs.status != 0 || logs.output.empty()); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      logs = Jobs("logs " + step);
+    }
+    return logs.output;
+  }
 
   platform::TestingDirectory folder_;
 };
