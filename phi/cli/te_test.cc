@@ -205,9 +205,9 @@ TEST_F(PhiTest, TeReportsInvalidInput) {
   ExpectError("te values.csv --given a,b", kUsage, "--given leaves fewer than two");
   ExpectError("te values.csv --estimator ksg --theiler -1", kUsage, "--theiler");
   ExpectError("te symbols.csv --estimator ksg", kUsage, "coincides");
-  Write("silent.csv",
-        "n1,n2,n3\n1,0,0\n0,1,0\n1,1,0\n0,0,0\n1,0,0\n0,1,0\n1,1,0\n0,0,0\n1,0,0\n"
-        "0,1,0\n1,1,0\n0,0,0\n");
+  std::string silent = "n1,n2,n3\n";
+  for (const auto& row : kJidtSeries) silent += fmt::format("{},{},0\n", row[0], row[1]);
+  Write("silent.csv", silent);
   for (const std::string estimator : {"discrete", "gauss"}) {
     ExpectError("te silent.csv --estimator " + estimator, kUsage, "'n3'");
     ExpectError("te silent.csv --estimator " + estimator, kUsage, "with --columns");

@@ -119,7 +119,7 @@ class DelimitedReader {
   }
 
   // Returns whether the first row counts its columns from 0 or 1, perhaps after an index without a
-  // name, above a row of decimals: the names that pandas gives to columns without any.
+  // name, above rows with decimals: the names that pandas gives to columns without any.
   bool IsCountAbove() {
     std::span<const std::string_view> names = fields_;
     if (names.front().empty()) names = names.subspan(1);
@@ -129,8 +129,9 @@ class DelimitedReader {
       if (names[i] != fmt::format("{}", first + static_cast<int>(i))) return false;
     }
     const auto [rest, line, number] = std::tuple(rest_, line_, number_);
+    constexpr int kRows = 10;  // the first may be whole numbers, such as a start at 0
     bool decimals = false;
-    if (Next()) {
+    for (int row = 0; row < kRows && !decimals && Next(); ++row) {
       Split();
       decimals = std::ranges::any_of(fields_, [](std::string_view field) {
         return field.find('.') != std::string_view::npos && NumberOf(field);

@@ -100,6 +100,7 @@ TEST(DelimitedTest, ARowThatCountsColumnsAboveDecimalsIsAHeader) {
     EXPECT_TRUE(table->numbers_as_names);
     EXPECT_EQ(table->lines, (std::vector<std::int64_t>{2, 3}));
   }
+  EXPECT_EQ(ReadDelimited("1,2,3\n0,0,0\n0.5,1,2\n", "s", {})->length(), 2);
   // After an index.
   const auto indexed = ReadDelimited(",0,1\n0,0.5,2\n1,4,5\n", "s", {});
   ASSERT_TRUE(indexed) << indexed.error().message;
