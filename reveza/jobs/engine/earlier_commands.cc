@@ -172,7 +172,7 @@ JobContent KeptContent(const JobFolder& folder) {
     content.parameters = PairsFromJson(parsed.at("parameters"));
     content.hashes.insert(hashes.begin(), hashes.end());
   } catch (const json::exception&) {
-    // Of an earlier version.
+    content.parameters.clear();  // of an earlier version
   }
   return content;
 }
