@@ -211,7 +211,8 @@ TEST_F(PhiTest, TeReportsInvalidInput) {
   for (const std::string estimator : {"discrete", "gauss"}) {
     ExpectError("te silent.csv --estimator " + estimator, kUsage, "'n3'");
     ExpectError("te silent.csv --estimator " + estimator, kUsage, "with --columns");
-    EXPECT_EQ(Phi("te silent.csv --columns n1,n2 --estimator " + estimator).status, kDone);
+    const Ran ran = Phi("te silent.csv --columns n1,n2 --estimator " + estimator);
+    EXPECT_EQ(ran.status, kDone) << ran.output;
   }
 }
 
