@@ -122,8 +122,8 @@ class World {
   // Returns the team that a customer works in: of eight, none of them relatives.
   uint64_t TeamOf(uint64_t number) const;
 
-  // Returns the customer whose terminal, such as a shop's or a library's, this one uses too: half of
-  // the groups of neighbours have one, with up to a dozen users or more.
+  // Returns the customer whose terminal, such as a shop's or a library's, this one uses too: half
+  // of the groups of neighbours have one, with up to a dozen users or more.
   std::optional<uint64_t> TerminalHostOf(uint64_t number) const;
 
   // Returns the time of a change in a year, counted from begin(), or kNever. The caller checks that
