@@ -18,7 +18,8 @@ def main(folder: str) -> None:
              .agg(polars.col("device_id").n_unique().alias("devices"), polars.len().alias("payments"),
                   polars.col("is_fraud").mean().round(4).alias("fraud_share"))
              .sort("users").collect())
-    print(found)
+    with polars.Config(tbl_rows=-1):
+        print(found)
 
 
 if __name__ == "__main__":
