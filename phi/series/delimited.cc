@@ -105,7 +105,7 @@ class DelimitedReader {
   }
 
  private:
-  // Advances to the next line that is neither empty nor a comment. Returns false at the end.
+  // Advances to the next line that is neither blank nor a comment. Returns false at the end.
   bool Next() {
     while (!rest_.empty()) {
       const auto end = rest_.find('\n');
@@ -113,7 +113,8 @@ class DelimitedReader {
       rest_ = end == std::string_view::npos ? std::string_view() : rest_.substr(end + 1);
       ++number_;
       if (line_.ends_with('\r')) line_.remove_suffix(1);
-      if (!line_.empty() && line_.front() != '#') return true;
+      if (line_.find_first_not_of(' ') != std::string_view::npos && line_.front() != '#')
+        return true;
     }
     return false;
   }

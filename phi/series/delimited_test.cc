@@ -30,6 +30,14 @@ TEST(DelimitedTest, NumbersColumnsWithoutHeader) {
   EXPECT_EQ(Read("1\t2\n3\t4")->values, (std::vector<double>{1, 2, 3, 4}));
 }
 
+TEST(DelimitedTest, SkipsBlankLines) {
+  const auto table = Read("  \r\na,b\n   \n1,2\n \n");
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(table->values, (std::vector<double>{1, 2}));
+  EXPECT_EQ(ErrorOf(Read("   \n \n")), "data.csv: the file is empty");
+}
+
 TEST(DelimitedTest, SelectsColumns) {
   const auto table = Read("time,a,b,note\n1,2,3,x\n4,5,6,\"y,z\"\n", {.columns = {"b", "1"}});
   ASSERT_TRUE(table) << table.error().message;
