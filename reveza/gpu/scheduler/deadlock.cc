@@ -24,6 +24,12 @@ bool AnyWaitsForOthers(const Ledger& ledger, bool overdue, Predicate predicate) 
          });
 }
 
+// Returns whether GPU work of the job was not done in time when it had to leave last.
+bool MayNeverDrain(const Job& job) {
+  return std::ranges::any_of(job.clients,
+                             [](const auto& entry) { return entry.second.unpreemptible; });
+}
+
 bool Stuck(const Ledger& ledger, const Job& job, bool overdue);
 
 // Returns whether all other jobs on the GPUs of `job` for which `predicate` holds are stuck.
@@ -44,6 +50,15 @@ bool LacksMemoryOfStuck(const Ledger& ledger, const Job& job) {
          });
 }
 
+// Returns whether the job has room once all others have left that can.
+bool FitsBesideUndrainable(const Ledger& ledger, const Job& job) {
+  JobSet staying = ledger.JobsWith([&](const Job& other) {
+    return other.phase != Phase::kSuspended && other.SharesGpuWith(job) && MayNeverDrain(other);
+  });
+  staying.insert(job);
+  return ledger.FitsAllGpusOf(job, staying);
+}
+
 // Returns whether the suspended job can have no turn: no memory, or jobs before it that are stuck.
 bool HasNoTurn(const Ledger& ledger, const Job& job, bool overdue) {
   if (!ledger.WantsToRun(job)) return false;
@@ -53,9 +68,9 @@ bool HasNoTurn(const Ledger& ledger, const Job& job, bool overdue) {
       })) {
     return true;
   }
-  return overdue && NeighboursStuck(ledger, job, overdue, [](const Job& other) {
-           return other.phase != Phase::kSuspended;
-         });
+  return overdue && !FitsBesideUndrainable(ledger, job) &&
+         NeighboursStuck(ledger, job, overdue,
+                         [](const Job& other) { return other.phase != Phase::kSuspended; });
 }
 
 // Returns whether no thread of the job can make progress by itself. `overdue`: GPU work that does
@@ -103,10 +118,7 @@ bool InTheWay(const Ledger& ledger, const Job& job, const PendingGrowth& growth)
 // Returns whether the growth has waited so long for a job that does not drain that this counts as
 // work that waits for others.
 bool IsOverdue(const Ledger& ledger, const PendingGrowth& growth) {
-  const bool undrainable =
-      std::ranges::any_of(ledger.jobs.at(growth.job).clients,
-                          [](const auto& entry) { return entry.second.unpreemptible; });
-  return undrainable && ledger.Overdue(growth);
+  return MayNeverDrain(ledger.jobs.at(growth.job)) && ledger.Overdue(growth);
 }
 
 bool MayBeDeadlocked(const Ledger& ledger, const PendingGrowth& growth) {

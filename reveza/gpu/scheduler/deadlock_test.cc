@@ -210,5 +210,32 @@ TEST(Deadlock, RunningJobThatWaitsForAContextIsStuck) {
   EXPECT_EQ(script.AnswerTo(51), Growth::kRefused);
 }
 
+// Once it is overdue, a context is made for which another job has no room any more, if no job can
+// run. A job that waits for memory in its slice leaves for those that can.
+TEST(Deadlock, ContextWaitsWhileOthersLeaveForJobsThatCanRun) {
+  Script script(Script::DefaultConfig(), 8 * kGiB);
+  script.AddClient(3, kGiB);
+  script.Want(3);
+  script.Grow(3, 30, 5888 * kMiB, GrowthKind::kPinned);
+  ASSERT_EQ(script.AnswerTo(30), Growth::kGranted);
+  script.Idle(3);
+  script.AddClient(5, kGiB);
+  script.Join(6, 6);
+  script.scheduler().ContextRequested(script.now(), 6, Script::kGpu);
+  script.DeliverDecisions();
+  const auto admitted = [&] { return script.All<AdmitContext>().back().client == 6; };
+  script.Wait(Script::DefaultConfig().max_wait + seconds(1));
+  ASSERT_FALSE(admitted()) << "job 3 would have no room";
+  script.Want(5);
+  ASSERT_TRUE(script.Open(5));
+  script.Grow(5, 50, 2 * kGiB);
+  script.Want(3);
+  EXPECT_FALSE(admitted());
+  EXPECT_FALSE(script.Answered(50));
+  script.Wait(seconds(60));
+  EXPECT_TRUE(script.Open(3));
+  EXPECT_FALSE(admitted());
+}
+
 }  // namespace deadlock_test
 }  // namespace reveza::scheduler

@@ -163,6 +163,8 @@ TEST(EveryWorld, RareDeadlocksAreBroken) {
     const Outcome outcome = RunScenario(RandomScenario(seed, Flavour::kEverything));
     EXPECT_TRUE(outcome.all_finished) << seed << ": " << outcome.failure << "\n" << outcome.state;
   }
+  const Outcome context = RunScenario(RandomScenario(172'999, Flavour::kPolicies));
+  EXPECT_TRUE(context.all_finished) << context.failure << "\n" << context.state;
 }
 
 // A limit is lowered between the permission to allocate behind a closed gate and the allocation.
