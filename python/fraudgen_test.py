@@ -77,6 +77,24 @@ class Rows(unittest.TestCase):
         for table in ("transactions", "nodes", "sessions"):
             self.check_equal({**settings, "table": table}, *options, "--table", table)
 
+    def test_scenarios(self):
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder) / "mine.toml", pathlib.Path(folder) / "no_phishing.toml"]
+            files[0].write_text('name = "MINE"\nweight = 90\namount = 100\n', encoding="utf-8")
+            files[1].write_text('name = "PHISHING"\nweight = 0\n', encoding="utf-8")
+            table = self.check_equal({"rows": 3000, "scenarios": files}, "--rows", 3000, "--scenario", files[0],
+                                     "--scenario", files[1])
+            self.assertIn("MINE", table["fraud_type"].to_pylist())
+            for error, settings, said in (
+                    (ValueError, {"scenarios": files, "model": "classic"}, "scenarios requires the coherent model"),
+                    (TypeError, {"scenarios": files[0]}, "pass one, such as"),
+                    (FileNotFoundError, {"scenarios": ["none.toml"]}, "none.toml")):
+                with self.assertRaisesRegex(error, said):
+                    fraudgen.stream(rows=10, **settings)
+            files[0].write_text("weight = x\n", encoding="utf-8")
+            with self.assertRaisesRegex(ValueError, "mine.toml:1:"):
+                fraudgen.stream(rows=10, scenarios=files)
+
     def test_labels_as_of_a_day(self):
         day = datetime.date(2025, 6, 30)
         settings, options = {"rows": 3000, "type": "all"}, ("--rows", 3000, "--type", "all")

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,13 +28,27 @@ using python::Raise;
 using python::ValueOf;
 using python::WithoutLock;
 
-// Returns the settings of a data set from texts by name, as in a configuration file.
+// Returns the settings of a data set from texts by name, as in a configuration file; that of
+// "scenario FILE" is the content of a file.
 Settings SettingsOf(const nb::dict& given) {
+  constexpr std::string_view kScenario = "scenario ";
   SettingsBuilder builder;
-  for (const auto [key, value] : given) {
-    python::Check(builder.AddFlag(nb::cast<std::string>(key), nb::cast<std::string>(value)));
+  bool scenarios = false;
+  for (const auto [name, value] : given) {
+    const auto key = nb::cast<std::string>(name);
+    const auto text = nb::cast<std::string>(value);
+    if (key.starts_with(kScenario)) {
+      python::Check(builder.AddScenario(text, key.substr(kScenario.size())));
+      scenarios = true;
+    } else {
+      python::Check(builder.AddFlag(key, text));
+    }
   }
-  return ValueOf(builder.Build());
+  Settings settings = ValueOf(builder.Build());
+  if (scenarios && settings.model != "coherent") {
+    Raise(Error{Error::Code::kInvalidArgument, "scenarios requires the coherent model"});
+  }
+  return settings;
 }
 
 // One table of a data set, and some of its columns.

@@ -17,6 +17,7 @@ import datetime
 import functools
 import importlib
 import os
+import pathlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -103,6 +104,7 @@ class Settings(TypedDict, total=False):
     graph: bool  #: also the tables nodes and edges
     defects: Union[str, Sequence[str]]  #: such as "late=0.01,duplicate"
     money: str  #: float, decimal or cents
+    scenarios: Sequence[Union[str, os.PathLike[str]]]  #: files of kinds of fraud, as of the program's `--scenario`
     shard: str  #: part of the rows: "3/8" is the third of eight, as of the program's `--shard`
 
 
@@ -177,16 +179,23 @@ def _texts(settings: Settings) -> dict[str, str]:
     unknown = settings.keys() - Settings.__annotations__.keys()
     if unknown:
         raise TypeError(f"unknown setting '{min(unknown)}'; use some of {', '.join(Settings.__annotations__)}")
-    others = ("table", "columns", "shard")
+    others = ("table", "columns", "shard", "scenarios")
     texts = {name: _text(value) for name, value in settings.items() if name not in others and value is not None}
-    return {**texts, "format": "arrow"}
+    # Read here: workers elsewhere may not have the files.
+    scenarios = {f"scenario {os.fspath(file)}": pathlib.Path(file).read_text(encoding="utf-8")
+                 for file in _list_of("scenarios", settings.get("scenarios"))}
+    return {**texts, **scenarios, "format": "arrow"}
+
+
+def _list_of(name: str, value: Any) -> list[Any]:
+    """Returns a setting that is a list."""
+    if isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{name} is not a list; pass one, such as ['{os.fspath(value)}']")
+    return list(value or ())
 
 
 def _columns(settings: Settings) -> list[str]:
-    columns = settings.get("columns") or ()
-    if isinstance(columns, str):
-        raise TypeError(f"columns is a text; pass a list, such as ['{columns}']")
-    return list(columns)
+    return _list_of("columns", settings.get("columns"))
 
 
 def stream(**settings: Unpack[Settings]) -> Stream:

@@ -49,8 +49,8 @@ def _settings(options: Mapping[str, str]) -> Settings:
         raise ValueError(f"unknown option '{min(unknown)}'; use some of {', '.join(sorted(known))}, shards, "
                          "maxShardsPerTrigger")
     settings: dict[str, object] = {name: text for name, text in options.items() if name in known}
-    if "columns" in settings:
-        settings["columns"] = [name.strip() for name in options["columns"].split(",")]
+    for name in settings.keys() & {"columns", "scenarios"}:
+        settings[name] = [each.strip() for each in options[name].split(",")]
     return cast(Settings, settings)
 
 

@@ -116,6 +116,13 @@ class Batch(Spark):
                                    "--table", name, "--quiet"], capture_output=True, check=True)
             self.assertEqual(found.num_rows, done.stdout.count(b"\n") - 1, name)
 
+    def test_scenarios_are_read_by_the_driver(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "mine.toml")
+            file.write_text('name = "MINE"\nweight = 90\namount = 100\n', encoding="utf-8")
+            found = self.read(rows=3000, scenarios=str(file), columns="fraud_type")
+        self.assertGreater(found.filter("fraud_type = 'MINE'").count(), 0)
+
     def test_rows_of_a_size_are_determined_once(self):
         self.assertEqual(self.read(size="2MB", shards=2).count(),
                          self.read(size="2MB", shards=5).count())
