@@ -293,6 +293,7 @@ TEST_F(JobsTest, ControlsADetachedJob) {
   ASSERT_EQ(run.status, kDone) << run.output;
   Await("begun");
   EXPECT_EQ(Jobs("run --name d -- true {n} ::: n 1..3").status, kBusyJob);
+  EXPECT_EQ(Jobs("run --name d --detach -- true {n} ::: n 1..3").status, kBusyJob);
   const auto why = Jobs("why d");
   EXPECT_EQ(why.status, kDone);
   EXPECT_NE(why.output.find("0 of 3 done"), std::string::npos) << why.output;
@@ -306,6 +307,23 @@ TEST_F(JobsTest, ControlsADetachedJob) {
   EXPECT_EQ(Jobs("cancel d").status, kDone);
   EXPECT_EQ(Jobs("wait d").status, kFailedSteps);
   EXPECT_EQ(Jobs("pause d").status, kBusyJob);
+}
+
+TEST_F(JobsTest, WaitFindsAJobThatWasDetachedJustNow) {
+  for (const std::string name : {"a", "b", "c"}) {
+    ASSERT_EQ(Jobs("run --name " + name + " --detach -- sleep 0.0{n} ::: n 1..3").status, kDone);
+    const auto waited = Jobs("wait " + name);
+    EXPECT_EQ(waited.status, kDone) << waited.output;
+  }
+}
+
+TEST_F(JobsTest, DetachReportsARunnerThatEndsAtOnce) {
+  const auto run = Jobs("run --name f --detach -- false {n} ::: n 1..1");
+  if (run.status != kDone) {
+    EXPECT_EQ(run.status, kFailedSteps) << run.output;
+    EXPECT_NE(run.output.find("/runner.log"), std::string::npos) << run.output;
+  }
+  EXPECT_EQ(Jobs("wait f").status, kFailedSteps);
 }
 
 TEST_F(JobsTest, PauseReportsThatGpuStepsFinish) {

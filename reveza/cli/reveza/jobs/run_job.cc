@@ -1,15 +1,19 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -106,10 +110,24 @@ Result<UniqueFd> MakeInput(const fs::path& folder, std::string_view text) {
   return file;
 }
 
+// Waits until the detached runner holds the lock of its job, so that `reveza jobs wait` finds it,
+// or has ended. Returns its exit status in that case.
+Result<std::optional<int>> AwaitStart(pid_t pid, const jobs::JobFolder& folder) {
+  for (;;) {
+    int status = 0;
+    const pid_t ended = waitpid(pid, &status, WNOHANG);
+    if (ended == pid) return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (ended < 0) return std::nullopt;  // SIGCHLD is ignored: the kernel forgets how it ended
+    ASSIGN_OR_RETURN(const bool locked, folder.IsLocked());
+    if (locked) return std::nullopt;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
 // Starts the same command without --detach in a new session, with its output in a log file.
 // `options_end`: words from there on belong to the command. `input`: its standard input.
-int Detach(std::span<char* const> words_given, int options_end, const UniqueFd& input,
-           const jobs::JobFolder& folder) {
+Result<int> Detach(std::span<char* const> words_given, int options_end, const UniqueFd& input,
+                   const jobs::JobFolder& folder) {
   const std::string log = folder.path() / "runner.log";
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -131,6 +149,12 @@ int Detach(std::span<char* const> words_given, int options_end, const UniqueFd& 
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
     return ReportError(kNotStarted, "cannot start a detached runner: {}", std::strerror(error));
+  }
+  ASSIGN_OR_RETURN(const auto ended, AwaitStart(pid, folder));
+  if (ended.value_or(kDone) != kDone) {
+    return ReportError(static_cast<ExitStatus>(*ended),
+                       "the detached runner of job {} has ended with status {}; its log is {}",
+                       folder.id(), *ended, log);
   }
   fmt::print(
       "job {0} runs detached as process {1}; `reveza jobs follow {0}` shows its progress, its log "
@@ -224,6 +248,7 @@ Result<int> RunOrDetach(int argc, char** argv) {
     ASSIGN_OR_RETURN(const auto note, jobs::ExplainChanges(state, run.job, *expander, run.request));
     if (note) fmt::print(stderr, "reveza: {}\n", jobs::EscapeControls(*note));
     ASSIGN_OR_RETURN(const auto folder, jobs::JobFolder::Create(state, run.job.name));
+    RETURN_IF_ERROR(folder.Lock());  // and lets the runner have it
     ASSIGN_OR_RETURN(const auto file, MakeInput(folder.path(), input));
     return Detach({argv, static_cast<std::size_t>(argc)}, run.options_end, file, folder);
   }
