@@ -35,6 +35,23 @@ void LookAtDisk(RunningStep& step, DiskSpace& space, std::int64_t now) {
   step.look_at = now + kLookInterval;
 }
 
+std::int64_t NextTimer(const RunningStep& step, std::int64_t retry_at) {
+  std::int64_t next = 0;
+  const auto consider = [&next](std::int64_t time) {
+    if (time != 0 && (next == 0 || time < next)) next = time;
+  };
+  if (step.request.time_limit > 0 && !step.ended && !step.end_reason && step.paused_since == 0) {
+    consider(step.began + step.result.paused + step.request.time_limit);
+  }
+  if (step.ended && step.judge_at > Now()) consider(step.judge_at);
+  consider(step.kill_at);
+  consider(step.announce_at);
+  if (!step.ended) consider(step.publish_at);
+  consider(retry_at);
+  if (!step.ended && !step.saw_full_disk) consider(step.look_at);
+  return next;
+}
+
 bool HasLastCycle(const RunningStep& step) {
   return step.request.cycles > 0 && step.last_cycle >= step.request.cycles;
 }

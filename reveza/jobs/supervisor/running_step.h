@@ -43,6 +43,10 @@ void RecordExit(RunningStep& step, int status, const rusage& usage);
 // room again when it exits.
 void LookAtDisk(RunningStep& step, DiskSpace& space, std::int64_t now);
 
+// Returns when something is to be done about the step, or about its record at `retry_at`; times are
+// monotonic, 0 is never.
+std::int64_t NextTimer(const RunningStep& step, std::int64_t retry_at);
+
 // Returns whether the step has reported its last cycle, which proves that it has finished.
 bool HasLastCycle(const RunningStep& step);
 

@@ -24,6 +24,7 @@
 #include "reveza/jobs/supervisor/frames.h"
 #include "reveza/jobs/supervisor/output_file.h"
 #include "reveza/jobs/supervisor/record.h"
+#include "reveza/jobs/supervisor/runner_socket.h"
 #include "reveza/jobs/supervisor/running_step.h"
 #include "reveza/jobs/supervisor/step_group.h"
 #include "reveza/jobs/supervisor/termination.h"
@@ -42,10 +43,17 @@ constexpr std::int64_t kPublicationInterval = kSecond / 4;
 // it learns with the result, and wakes up once instead of twice.
 constexpr std::int64_t kAnnouncement = kSecond / 200;
 
+// Returns how many milliseconds poll() waits until the monotonic `time`; -1, without an end, if
+// that is 0.
+int TimeoutUntil(std::int64_t time) {
+  if (time == 0) return -1;
+  return static_cast<int>(std::max<std::int64_t>(0, time - Now()) / 1'000'000 + 1);
+}
+
 class Supervisor {
  public:
   Supervisor(int socket, RecordWriter record, UniqueFd signals)
-      : socket_(socket), record_(std::move(record)), signals_(std::move(signals)) {}
+      : runner_(socket), record_(std::move(record)), signals_(std::move(signals)) {}
 
   void Run();
 
@@ -70,16 +78,10 @@ class Supervisor {
   void PublishOutput();
   // `childless`: no process of the step is left, as far as the caller knows.
   void FinishIfDone(bool childless = false);
-  int Timeout() const;
-  // Sends a frame, together with the others, before the next wait.
-  void Send(const std::string& frame) { unsent_ += frame; }
-  void Flush();
 
-  int socket_;
+  RunnerSocket runner_;
   RecordWriter record_;
   UniqueFd signals_;
-  FrameReader reader_;
-  std::string unsent_;
   std::vector<std::string> inherited_;
   ProgramStarter programs_;
   DiskSpace space_;
@@ -87,22 +89,10 @@ class Supervisor {
   CycleTap cycles_;
   StepOutputs outputs_;
   std::vector<CycleResult> unrecorded_;
-  bool runner_disconnected_ = false;
   bool record_failed_ = false;
   std::int64_t retry_at_ = 0;
   std::optional<std::int64_t> sigterm_at_;  // the last one of its own
 };
-
-void Supervisor::Flush() {
-  std::string_view left = unsent_;
-  while (!runner_disconnected_ && !left.empty()) {
-    const ssize_t sent = send(socket_, left.data(), left.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) break;
-    left.remove_prefix(static_cast<std::size_t>(sent));
-  }
-  unsent_.clear();
-}
 
 // Returns nullopt if no group was requested or none can be created: the step runs without a limit
 // rather than not at all.
@@ -110,7 +100,7 @@ std::optional<StepGroup> Supervisor::MakeGroup(const GroupRequest& request) {
   if (request.folder.empty()) return std::nullopt;
   auto group = StepGroup::Create(request);
   if (group) return std::move(*group);
-  Send(PackFrame(FrameKind::kNoGroup, group.error().message));
+  runner_.Send(PackFrame(FrameKind::kNoGroup, group.error().message));
   return std::nullopt;
 }
 
@@ -124,13 +114,13 @@ void Supervisor::CloseGroup() {
   auto& outcome = running_->result.outcome;
   const bool by_itself = outcome == Outcome::kSignal || outcome == Outcome::kFailure;
   if (end.kills > 0 && by_itself) outcome = Outcome::kMemory;
-  Send(Pack(end));
+  runner_.Send(Pack(end));
 }
 
 void Supervisor::Start(StartRequest request) {
   const auto written = record_.Append(AttemptStarted{
       request.name, Clock(CLOCK_REALTIME), request.label, request.output, request.errors});
-  if (!written) return Send(PackFrame(FrameKind::kRefused, written.error().message));
+  if (!written) return runner_.Send(PackFrame(FrameKind::kRefused, written.error().message));
   RunningStep now;
   now.result.name = request.name;
   now.result.began = Clock(CLOCK_REALTIME);
@@ -149,7 +139,7 @@ void Supervisor::Start(StartRequest request) {
       // The step never entered the group.
       if (now.group) now.group->Remove();
       now.group.reset();
-      Send(PackFrame(FrameKind::kNoGroup, std::strerror(child.group_error)));
+      runner_.Send(PackFrame(FrameKind::kNoGroup, std::strerror(child.group_error)));
     }
   }
   now.request = std::move(request);
@@ -168,7 +158,7 @@ void Supervisor::Start(StartRequest request) {
 void Supervisor::Announce() {
   if (std::exchange(running_->announce_at, 0) == 0) return;
   const auto pid = static_cast<std::uint32_t>(running_->result.pid);
-  Send(PackFrame(FrameKind::kStarted, {reinterpret_cast<const char*>(&pid), sizeof(pid)}));
+  runner_.Send(PackFrame(FrameKind::kStarted, {reinterpret_cast<const char*>(&pid), sizeof(pid)}));
 }
 
 void Supervisor::Pause() {
@@ -248,7 +238,7 @@ void Supervisor::InspectDeath() {
   const auto limits = platform::ReadText("/proc/" + std::to_string(info.si_pid) + "/limits");
   if (!limits || limits->empty()) return;
   Announce();
-  Send(PackFrame(FrameKind::kLimits, *limits));
+  runner_.Send(PackFrame(FrameKind::kLimits, *limits));
 }
 
 void Supervisor::Reap() {
@@ -287,7 +277,7 @@ void Supervisor::ReadCycles() {
       return;
     }
     Announce();
-    Send(Pack(unrecorded_.front()));
+    runner_.Send(Pack(unrecorded_.front()));
     unrecorded_.erase(unrecorded_.begin());
   }
   if (!running_->ended) retry_at_ = 0;
@@ -324,14 +314,14 @@ void Supervisor::FinishIfDone(bool childless) {
                            ? record_.Append(result)
                            : Fail(Error::Code::kExhausted, "cycles not recorded yet");
   if (!written) {
-    if (!record_failed_) Send(PackFrame(FrameKind::kRecordError, written.error().message));
+    if (!record_failed_) runner_.Send(PackFrame(FrameKind::kRecordError, written.error().message));
     record_failed_ = true;
     retry_at_ = Now() + kRetryInterval;
     return;
   }
   record_failed_ = false;
   retry_at_ = 0;
-  Send(Pack(result));
+  runner_.Send(Pack(result));
   cycles_.Close();
   outputs_.Close();
   running_.reset();
@@ -358,33 +348,13 @@ void Supervisor::CheckTimers() {
   FinishIfDone();
 }
 
-int Supervisor::Timeout() const {
-  if (!running_) return -1;
-  const auto& step = *running_;
-  std::int64_t at = 0;
-  const auto consider = [&at](std::int64_t other) {
-    if (other != 0 && (at == 0 || other < at)) at = other;
-  };
-  if (step.request.time_limit > 0 && !step.ended && !step.end_reason && step.paused_since == 0) {
-    consider(step.began + step.result.paused + step.request.time_limit);
-  }
-  if (step.ended && step.judge_at > Now()) consider(step.judge_at);
-  consider(step.kill_at);
-  consider(step.announce_at);
-  if (!step.ended) consider(step.publish_at);
-  consider(retry_at_);
-  if (!step.ended && !step.saw_full_disk) consider(step.look_at);
-  if (at == 0) return -1;
-  return static_cast<int>(std::max<std::int64_t>(0, at - Now()) / 1'000'000 + 1);
-}
-
 void Supervisor::HandleFrame(const Frame& frame) {
   switch (frame.kind) {
     case FrameKind::kStart: {
       auto request = Unpack<StartRequest>(frame.body);
       if (!request || running_) {
-        return Send(PackFrame(FrameKind::kRefused,
-                              running_ ? "a step is already running" : "invalid start request"));
+        return runner_.Send(PackFrame(
+            FrameKind::kRefused, running_ ? "a step is already running" : "invalid start request"));
       }
       return Start(std::move(*request));
     }
@@ -420,24 +390,20 @@ void Supervisor::HandleSignals() {
 }
 
 void Supervisor::HandleSocket() {
-  char bytes[65536];
-  const ssize_t size = recv(socket_, bytes, sizeof(bytes), MSG_DONTWAIT);
-  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (size > 0) reader_.Feed({bytes, static_cast<std::size_t>(size)});
-  while (auto frame = reader_.Next()) HandleFrame(*frame);
-  if (size > 0 && !reader_.broken()) return;
+  runner_.Receive();
+  while (auto frame = runner_.Next()) HandleFrame(*frame);
   // No runner is left to resume a paused step.
-  runner_disconnected_ = true;
-  Continue();
+  if (!runner_.connected()) Continue();
 }
 
 void Supervisor::Run() {
-  while (!runner_disconnected_ || running_) {
-    pollfd descriptors[] = {{runner_disconnected_ ? -1 : socket_, POLLIN, 0},
+  while (runner_.connected() || running_) {
+    pollfd descriptors[] = {{runner_.descriptor(), POLLIN, 0},
                             {signals_.get(), POLLIN, 0},
                             {cycles_.descriptor(), POLLIN, 0}};
-    Flush();
-    if (poll(descriptors, 3, Timeout()) < 0) {
+    runner_.Flush();
+    const std::int64_t timer = running_ ? NextTimer(*running_, retry_at_) : 0;
+    if (poll(descriptors, 3, TimeoutUntil(timer)) < 0) {
       if (errno != EINTR) return;
       continue;
     }
