@@ -77,10 +77,6 @@ class ParquetWriter final : public TableWriter {
         group_rows_(static_cast<std::size_t>(options.row_group_rows)),
         sink_(std::make_shared<ArrowSink>(sink)),
         properties_(PropertiesOf(options, layout_)) {}
-  // Nothing may be written for an unfinished file.
-  ~ParquetWriter() override { sink_->Abandon(); }
-  ParquetWriter(const ParquetWriter&) = delete;
-  ParquetWriter& operator=(const ParquetWriter&) = delete;
 
   Status Open(const TableOptions& options) {
     return sink_->Guarded([&]() -> arrow::Status {
