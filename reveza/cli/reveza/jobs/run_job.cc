@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "common/base/unique_fd.h"
 #include "common/base/units.h"
 #include "common/platform/runtime_paths.h"
+#include "common/platform/unix_socket.h"
 #include "reveza/cli/reveza/exit_status.h"
 #include "reveza/cli/reveza/jobs/commands.h"
 #include "reveza/cli/reveza/jobs/dry_run.h"
@@ -33,6 +35,7 @@
 #include "reveza/jobs/cluster/kubernetes.h"
 #include "reveza/jobs/cluster/ray.h"
 #include "reveza/jobs/cluster/slurm.h"
+#include "reveza/jobs/engine/control.h"
 #include "reveza/jobs/engine/engine.h"
 #include "reveza/jobs/engine/job_preview.h"
 #include "reveza/jobs/engine/open_job.h"
@@ -110,24 +113,23 @@ Result<UniqueFd> MakeInput(const fs::path& folder, std::string_view text) {
   return file;
 }
 
-// Waits until the detached runner holds the lock of its job, so that `reveza jobs wait` finds it,
-// or has ended. Returns its exit status in that case.
-Result<std::optional<int>> AwaitStart(pid_t pid, const jobs::JobFolder& folder) {
+// Waits until the detached runner answers, so that other commands find it, or has ended. Returns
+// its exit status in that case.
+std::optional<int> AwaitStart(pid_t pid, const std::string& job) {
   for (;;) {
     int status = 0;
     const pid_t ended = waitpid(pid, &status, WNOHANG);
     if (ended == pid) return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     if (ended < 0) return std::nullopt;  // SIGCHLD is ignored: the kernel forgets how it ended
-    ASSIGN_OR_RETURN(const bool locked, folder.IsLocked());
-    if (locked) return std::nullopt;
+    if (platform::ConnectTo(jobs::ControlSocket(job), SOCK_STREAM)) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }
 
 // Starts the same command without --detach in a new session, with its output in a log file.
 // `options_end`: words from there on belong to the command. `input`: its standard input.
-Result<int> Detach(std::span<char* const> words_given, int options_end, const UniqueFd& input,
-                   const jobs::JobFolder& folder) {
+int Detach(std::span<char* const> words_given, int options_end, const UniqueFd& input,
+           const jobs::JobFolder& folder) {
   const std::string log = folder.path() / "runner.log";
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -150,7 +152,7 @@ Result<int> Detach(std::span<char* const> words_given, int options_end, const Un
   if (error != 0) {
     return ReportError(kNotStarted, "cannot start a detached runner: {}", std::strerror(error));
   }
-  ASSIGN_OR_RETURN(const auto ended, AwaitStart(pid, folder));
+  const auto ended = AwaitStart(pid, folder.id());
   if (ended.value_or(kDone) != kDone) {
     return ReportError(static_cast<ExitStatus>(*ended),
                        "the detached runner of job {} has ended with status {}; its log is {}",
