@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "phi/arithmetic/finite.h"
+#include "phi/arithmetic/huge_pages.h"
 #include "phi/discrete/symbols.h"
 
 namespace reveza::phi {
@@ -108,13 +109,18 @@ struct Segments {
 constexpr std::size_t kMaxSample = 4096;
 std::size_t SampleOf(std::size_t rows) { return std::min(kMaxSample, rows / 32); }
 
+// Returns how far, in a sample, the rank of a value may be from where it is expected: four standard
+// deviations.
+std::size_t MarginOf(std::size_t sample) {
+  return static_cast<std::size_t>(2 * std::sqrt(static_cast<double>(sample)));
+}
+
 // Chooses the segments of `rows` values by a sample of them.
 Segments SegmentsOf(std::vector<double> sample, std::size_t rows,
                     std::span<const std::size_t> ranks) {
   const std::size_t count = sample.size();
   std::ranges::sort(sample);
-  // Four standard deviations of the rank in the sample.
-  const auto margin = static_cast<std::size_t>(2 * std::sqrt(static_cast<double>(count)));
+  const std::size_t margin = MarginOf(count);
   Segments segments;
   std::vector<std::pair<double, double>> ranges;
   for (const std::size_t rank : ranks) {
@@ -150,10 +156,13 @@ std::vector<double> ValuesAtRanks(std::span<const double> values,
 class RankFinder {
  public:
   RankFinder(std::vector<double> sample, std::size_t rows, std::vector<std::size_t> ranks)
-      : rows_(rows),
-        ranks_(std::move(ranks)),
-        segments_(SegmentsOf(std::move(sample), rows, ranks_)),
-        at_least_(segments_.bounds.size(), 0) {}
+      : rows_(rows), ranks_(std::move(ranks)) {
+    const std::size_t margin = MarginOf(sample.size());
+    const std::size_t per_sample = rows / sample.size();
+    ReserveOnHugePages(kept_, std::min(rows, (2 * margin + 1) * ranks_.size() * per_sample));
+    segments_ = SegmentsOf(std::move(sample), rows, ranks_);
+    at_least_.assign(segments_.bounds.size(), 0);
+  }
 
   // Adds at most kBlock values.
   void Add(std::span<const double> block) {
@@ -336,7 +345,7 @@ void FindBounds(const ValueColumns& columns, std::size_t column, LongColumn& of)
   const auto same = std::ranges::unique(*bounds);
   bounds->erase(same.begin(), same.end());
   of.bounds = *std::move(bounds);
-  of.symbols.reserve(columns.rows);
+  ReserveOnHugePages(of.symbols, columns.rows);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include "common/base/read_file.h"
 #include "common/base/unique_fd.h"
+#include "phi/arithmetic/huge_pages.h"
 #include "phi/series/series_table.h"
 
 namespace reveza::phi {
@@ -192,7 +193,7 @@ std::optional<SeriesTable> ReadRowsOfDoubles(const std::string& path, const Read
   for (std::int64_t i = 1; i < layout->trials; ++i) table.trials.push_back(i * layout->length);
   const auto elements = static_cast<std::size_t>(layout->trials * layout->length) *
                         static_cast<std::size_t>(layout->variables);
-  table.values.reserve(elements);
+  ReserveOnHugePages(table.values, elements);
   const auto some = std::make_unique_for_overwrite<double[]>(kPiece / sizeof(double));
   // What follows the header need not be aligned.
   std::size_t at = begin;
@@ -239,7 +240,7 @@ Result<SeriesTable> ReadNumpy(std::string_view bytes, const std::string& name,
   for (const std::size_t column : columns.chosen) table.names.push_back(names[column]);
   const std::size_t elements =
       static_cast<std::size_t>(layout.trials * layout.length) * columns.chosen.size();
-  table.values.reserve(elements);
+  ReserveOnHugePages(table.values, elements);
   const auto element = [&](std::int64_t trial, std::int64_t row, std::size_t column) {
     const std::int64_t at = trial * layout.trial_stride + row * layout.row_stride +
                             static_cast<std::int64_t>(column) * layout.variable_stride;

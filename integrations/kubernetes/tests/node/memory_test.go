@@ -82,7 +82,7 @@ func noRoom(t *testing.T, n *node, claimMiB int) {
 
 // chargedMemory shows who pays for what is swapped out: the pod, not the daemon.
 func chargedMemory(t *testing.T, n *node, claimMiB int) {
-	programs := four(someSteps, claimMiB)
+	programs := four(2*someSteps, claimMiB) // the last may start half a minute after the first
 	n.startAll(t, programs)
 	n.waitForTurns(t, len(programs))
 	eventually(t, "a program is swapped out", func() bool {
