@@ -52,7 +52,8 @@ def run_parallel(kind, steps, folder):
 def run_hyperqueue(python, kind, steps, folder):
     command = [python, STEP.parent / "jobs_hyperqueue.py", str(steps), str(len(os.sched_getaffinity(0))),
                sys.executable, STEP, kind]
-    return float(subprocess.check_output(command, cwd=folder, text=True).split()[-1])
+    # Its progress bars go to standard error.
+    return float(subprocess.check_output(command, cwd=folder, text=True, stderr=subprocess.DEVNULL).split()[-1])
 
 
 def main():

@@ -57,6 +57,10 @@ def panel(kind: str, best: dict, cores: int, x: int, y: int) -> list[str]:
     if "parallel" in best:
         column, row = at(max(cores, fixed[0]), best["parallel"])
         lines.append(f'<rect x="{column - 4:.1f}" y="{row - 4:.1f}" width="8" height="8" fill="{OTHER}"/>')
+    if "HyperQueue" in best:
+        column, row = at(max(cores, fixed[0]), best["HyperQueue"])
+        lines.append(f'<path d="M{column:.1f} {row - 7:.1f}l7 7l-7 7l-7 -7z" fill="none" stroke="{OTHER}" '
+                     'stroke-width="1.5"/>')
     return lines
 
 
@@ -67,7 +71,7 @@ def draw(results: dict) -> str:
              f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
              f'<rect width="{width}" height="{height}" fill="#ffffff"/>']
     legend = ((FIXED, "fixed number of workers, seconds of the job"), (TUNED, "tuned"),
-              (OTHER, "one per core: usual choice; square: GNU parallel"))
+              (OTHER, "one per core: square: GNU parallel, diamond: HyperQueue"))
     x = LEFT
     for colour, text in legend:
         lines.append(f'<rect x="{x}" y="12" width="12" height="12" fill="{colour}"/>'
