@@ -239,7 +239,7 @@ void AddAll(CLI::App& app, CommandLine& typed) {
                "append YYYY/MM/DD, the last day of the data, to the prefix of a bucket");
   app.add_flag("--no-date-partition", typed.no_date_partition, "append no date (the default)");
   AddOption(app, "-w,--workers,--threads", typed.threads, "N",
-            "worker threads, about 110 MB each (default: number of CPUs)");
+            "worker threads, about 120 MB each (default: number of CPUs)");
   AddOption(app, "--shard", typed.shard, "I/N",
             "make only part I of N, such as 3/8; all parts may share one folder");
   AddOption(app, "--config", typed.config, "FILE", "settings file; `fraudgen config` prints one");
