@@ -33,16 +33,14 @@ class ArrowSink final : public arrow::io::OutputStream {
 
   using arrow::io::OutputStream::Write;
   arrow::Status Write(const void* data, int64_t size) override {
-    if (!error_) {
-      auto appended = sink_.Append(
-          std::string_view(static_cast<const char*>(data), static_cast<std::size_t>(size)));
-      if (appended) {
-        written_ += size;
-        return arrow::Status::OK();
-      }
+    auto appended = sink_.Append(
+        std::string_view(static_cast<const char*>(data), static_cast<std::size_t>(size)));
+    if (!appended) {
       error_ = std::move(appended).error();
+      return arrow::Status::IOError(error_->message);
     }
-    return arrow::Status::IOError(error_->message);
+    written_ += size;
+    return arrow::Status::OK();
   }
   arrow::Status Close() override {
     closed_ = true;
@@ -50,11 +48,6 @@ class ArrowSink final : public arrow::io::OutputStream {
   }
   arrow::Result<int64_t> Tell() const override { return written_; }
   bool closed() const override { return closed_; }
-
-  // Discards all further writes, such as those of the destructor of an unfinished writer.
-  void Abandon() {
-    if (!error_) error_ = Error{Error::Code::kInternal, "the file was abandoned"};
-  }
 
   // Calls a function of Arrow. Returns the sink's error if it failed, else Arrow's.
   template <typename Call>
@@ -70,7 +63,7 @@ class ArrowSink final : public arrow::io::OutputStream {
   ByteSink& sink_;
   int64_t written_ = 0;
   bool closed_ = false;
-  std::optional<Error> error_;  // the first error; further writes fail
+  std::optional<Error> error_;  // of `sink_`
 };
 
 }  // namespace reveza::fraudgen

@@ -41,10 +41,6 @@ class ArrowFileWriter final : public TableWriter {
       : layout_(options, table),
         columns_(layout_, kArrowBatchRows),
         sink_(std::make_shared<ArrowSink>(sink)) {}
-  // Nothing may be written for an unfinished file.
-  ~ArrowFileWriter() override { sink_->Abandon(); }
-  ArrowFileWriter(const ArrowFileWriter&) = delete;
-  ArrowFileWriter& operator=(const ArrowFileWriter&) = delete;
 
   Status Open(const TableOptions& options) {
     return sink_->Guarded([&]() -> arrow::Status {
