@@ -88,6 +88,17 @@ TEST(Behaviour, FilesAddAndReplaceScenarios) {
   EXPECT_NE(HashedText(*settings), HashedText(Settings()));
 }
 
+TEST(Behaviour, AWeightOfZeroRemovesAScenario) {
+  SettingsBuilder builder;
+  ASSERT_TRUE(builder.AddScenario("name = \"PHISHING\"\nweight = 0\n", "none.toml"));
+  const auto settings = builder.Build();
+  ASSERT_TRUE(settings) << settings.error().message;
+  const auto removed =
+      std::ranges::find(settings->behaviour.scenarios, "PHISHING", &coherent::Scenario::name);
+  EXPECT_EQ(removed->weight, 0u);
+  EXPECT_FALSE(builder.AddScenario("name = \"PHISHING\"\nweight = 1\n", "none.toml"));
+}
+
 TEST(Behaviour, RejectsScenariosThatAreNone) {
   SettingsBuilder builder;
   for (const auto& [text, said] :

@@ -61,7 +61,9 @@ Status CheckPayments(const Scenario& scenario) {
                           "have a weight above 0, and a sum below 2^32"));
   RETURN_IF_ERROR(Require(scenario.test_rows < scenario.rows.min, scenario, "test_rows",
                           "be less than its least rows"));
-  RETURN_IF_ERROR(Require(amount.max != 0 || income.max != 0, scenario, "the amounts",
+  const bool has_amount = amount.max != 0 || income.max != 0;
+  // A file that removes a scenario has its name and weight only.
+  RETURN_IF_ERROR(Require(has_amount || scenario.weight == 0, scenario, "the amounts",
                           "not be all 0: set amount or income_thousandths"));
   RETURN_IF_ERROR(Require(amount.max == 0 || income.max == 0, scenario, "the amounts",
                           "be a part of the income or in cents, not both: set one of amount and "
