@@ -15,6 +15,7 @@ BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 PACKAGES = BUILD / "lib/python"
 sys.path.insert(0, str(PACKAGES))
 # Workers import the package too.
+os.environ["PATH"] = f"{BUILD / 'bin'}:{os.environ['PATH']}"
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PACKAGES), os.environ.get("PYTHONPATH")]))
 
 # Several blocks, so that no shard is empty: at least 125,000 rows each.

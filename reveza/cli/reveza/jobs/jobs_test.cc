@@ -317,6 +317,16 @@ TEST_F(JobsTest, WaitFindsAJobThatWasDetachedJustNow) {
   }
 }
 
+TEST_F(JobsTest, DetachReportsNoFailedSteps) {
+  for (int i = 0; i < 5; ++i) {
+    const std::string name = "f" + std::to_string(i);
+    EXPECT_EQ(Jobs("run --name " + name + " --detach -- false {n} ::: n 1..1").status, kDone);
+    EXPECT_EQ(Jobs("wait " + name).status, kFailedSteps);
+    EXPECT_EQ(Jobs("run --name " + name + " --detach --retries 0 -- false {n} ::: n 1..1").status,
+              kDone);
+  }
+}
+
 TEST_F(JobsTest, DetachReportsARunnerThatCannotBegin) {
   ASSERT_EQ(Jobs("run --name f -- true {n} ::: n 1..2").status, kDone);
   std::ofstream(folder_ / "state/jobs/f/journal.db") << "this is no database any more, at all";

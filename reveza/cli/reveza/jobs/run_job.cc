@@ -153,10 +153,11 @@ int Detach(std::span<char* const> words_given, int options_end, const UniqueFd& 
     return ReportError(kNotStarted, "cannot start a detached runner: {}", std::strerror(error));
   }
   const auto ended = AwaitStart(pid, folder.id());
-  if (ended.value_or(kDone) != kDone) {
-    return ReportError(static_cast<ExitStatus>(*ended),
+  const int status = ended.value_or(kDone);
+  if (status != kDone && status != kFailedSteps) {
+    return ReportError(static_cast<ExitStatus>(status),
                        "the detached runner of job {} has ended with status {}; its log is {}",
-                       folder.id(), *ended, log);
+                       folder.id(), status, log);
   }
   fmt::print(
       "job {0} runs detached as process {1}; `reveza jobs follow {0}` shows its progress, its log "
