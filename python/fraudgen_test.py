@@ -82,20 +82,20 @@ class Rows(unittest.TestCase):
             files = [pathlib.Path(folder) / "mine.toml", pathlib.Path(folder) / "no_phishing.toml"]
             files[0].write_text('name = "MINE"\nweight = 90\namount = 100\n', encoding="utf-8")
             files[1].write_text('name = "PHISHING"\nweight = 0\n', encoding="utf-8")
-            table = self.check_equal({"rows": 3000, "scenarios": files}, "--rows", 3000, "--scenario", files[0],
+            table = self.check_equal({"rows": 3000, "scenario": files}, "--rows", 3000, "--scenario", files[0],
                                      "--scenario", files[1])
             kinds = table["fraud_type"].to_pylist()
             self.assertIn("MINE", kinds)
             self.assertNotIn("PHISHING", kinds)
+            self.check_equal({"rows": 1000, "scenario": files[0]}, "--rows", 1000, "--scenario", files[0])
             for error, settings, said in (
-                    (ValueError, {"scenarios": files, "model": "classic"}, "scenarios requires the coherent model"),
-                    (TypeError, {"scenarios": files[0]}, "pass one, such as"),
-                    (FileNotFoundError, {"scenarios": ["none.toml"]}, "none.toml")):
+                    (ValueError, {"scenario": files, "model": "classic"}, "scenario requires model coherent"),
+                    (FileNotFoundError, {"scenario": "none.toml"}, "none.toml")):
                 with self.assertRaisesRegex(error, said):
                     fraudgen.stream(rows=10, **settings)
             files[0].write_text("weight = x\n", encoding="utf-8")
             with self.assertRaisesRegex(ValueError, "mine.toml:1:"):
-                fraudgen.stream(rows=10, scenarios=files)
+                fraudgen.stream(rows=10, scenario=files)
 
     def test_labels_as_of_a_day(self):
         day = datetime.date(2025, 6, 30)

@@ -86,9 +86,6 @@ std::expected<Settings, int> ReadSettings(const CommandLine& typed) {
   }
   auto settings = builder.Build();
   if (!settings) return Reported(ReportError(kUsage, settings.error().message));
-  if (!typed.scenarios.empty() && settings->model != "coherent") {
-    return Reported(ReportError(kUsage, "--scenario requires --model coherent"));
-  }
   return *std::move(settings);
 }
 

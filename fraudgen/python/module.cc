@@ -33,22 +33,14 @@ using python::WithoutLock;
 Settings SettingsOf(const nb::dict& given) {
   constexpr std::string_view kScenario = "scenario ";
   SettingsBuilder builder;
-  bool scenarios = false;
   for (const auto [name, value] : given) {
     const auto key = nb::cast<std::string>(name);
     const auto text = nb::cast<std::string>(value);
-    if (key.starts_with(kScenario)) {
-      python::Check(builder.AddScenario(text, key.substr(kScenario.size())));
-      scenarios = true;
-    } else {
-      python::Check(builder.AddFlag(key, text));
-    }
+    python::Check(key.starts_with(kScenario)
+                      ? builder.AddScenario(text, key.substr(kScenario.size()))
+                      : builder.AddFlag(key, text));
   }
-  Settings settings = ValueOf(builder.Build());
-  if (scenarios && settings.model != "coherent") {
-    Raise(Error{Error::Code::kInvalidArgument, "scenarios requires the coherent model"});
-  }
-  return settings;
+  return ValueOf(builder.Build());
 }
 
 // One table of a data set, and some of its columns.

@@ -303,6 +303,7 @@ Status SettingsBuilder::AddScenario(std::string_view text, const std::string& na
   ASSIGN_OR_RETURN(const Node root, ParseToml(text, name));
   ASSIGN_OR_RETURN(auto scenario, coherent::ReadScenario(root, name));
   layers_.values().behaviour.Add(std::move(scenario));
+  has_scenarios_ = true;
   return {};
 }
 

@@ -129,6 +129,7 @@ class SettingsBuilder {
   Status CheckFormat() const;
 
   LayeredSettings<Settings, Setting> layers_;
+  bool has_scenarios_ = false;  // by AddScenario()
 };
 
 enum class Comments { kNo, kYes };

@@ -47,6 +47,9 @@ Status SettingsBuilder::CheckModel() const {
   if (settings.sessions && settings.type == DataType::kRidesOnly) {
     return InvalidArgument("--sessions requires --type transactions or all");
   }
+  if (is_classic && has_scenarios_) {
+    return InvalidArgument("--scenario requires --model coherent");
+  }
   // Also in a configuration file: all labels in place of those asked for would be a leak.
   if (is_classic && settings.labels_as_of) {
     return InvalidArgument(

@@ -104,7 +104,8 @@ class Settings(TypedDict, total=False):
     graph: bool  #: also the tables nodes and edges
     defects: Union[str, Sequence[str]]  #: such as "late=0.01,duplicate"
     money: str  #: float, decimal or cents
-    scenarios: Sequence[Union[str, os.PathLike[str]]]  #: files of kinds of fraud, as of the program's `--scenario`
+    #: files of kinds of fraud, or one
+    scenario: Union[str, os.PathLike[str], Sequence[Union[str, os.PathLike[str]]]]
     shard: str  #: part of the rows: "3/8" is the third of eight, as of the program's `--shard`
 
 
@@ -179,23 +180,20 @@ def _texts(settings: Settings) -> dict[str, str]:
     unknown = settings.keys() - Settings.__annotations__.keys()
     if unknown:
         raise TypeError(f"unknown setting '{min(unknown)}'; use some of {', '.join(Settings.__annotations__)}")
-    others = ("table", "columns", "shard", "scenarios")
+    others = ("table", "columns", "shard", "scenario")
     texts = {name: _text(value) for name, value in settings.items() if name not in others and value is not None}
+    files = settings.get("scenario") or ()
     # Read here: workers elsewhere may not have the files.
     scenarios = {f"scenario {os.fspath(file)}": pathlib.Path(file).read_text(encoding="utf-8")
-                 for file in _list_of("scenarios", settings.get("scenarios"))}
+                 for file in ([files] if isinstance(files, (str, os.PathLike)) else files)}
     return {**texts, **scenarios, "format": "arrow"}
 
 
-def _list_of(name: str, value: Any) -> list[Any]:
-    """Returns a setting that is a list."""
-    if isinstance(value, (str, os.PathLike)):
-        raise TypeError(f"{name} is not a list; pass one, such as ['{os.fspath(value)}']")
-    return list(value or ())
-
-
 def _columns(settings: Settings) -> list[str]:
-    return _list_of("columns", settings.get("columns"))
+    columns = settings.get("columns") or ()
+    if isinstance(columns, str):
+        raise TypeError(f"columns is a text; pass a list, such as ['{columns}']")
+    return list(columns)
 
 
 def stream(**settings: Unpack[Settings]) -> Stream:

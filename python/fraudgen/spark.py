@@ -49,7 +49,7 @@ def _settings(options: Mapping[str, str]) -> Settings:
         raise ValueError(f"unknown option '{min(unknown)}'; use some of {', '.join(sorted(known))}, shards, "
                          "maxShardsPerTrigger")
     settings: dict[str, object] = {name: text for name, text in options.items() if name in known}
-    for name in settings.keys() & {"columns", "scenarios"}:
+    for name in settings.keys() & {"columns", "scenario"}:
         settings[name] = [each.strip() for each in options[name].split(",")]
     return cast(Settings, settings)
 

@@ -68,6 +68,31 @@ TEST(Chains, AmountsFallAndTimesRise) {
   }
 }
 
+// Payments of one victim within minutes, to a mule that many pay, would give most of them away.
+TEST(Chains, DifficultFraudsAreHoursApart) {
+  const auto share_of_hours = [](uint32_t difficulty) {
+    Parameters parameters = FourBlocks();
+    parameters.difficulty = difficulty;
+    const World world(parameters);
+    const Chains chains(world);
+    int gaps = 0;
+    int hours = 0;
+    for (uint64_t stratum = 0; stratum < 4 * chains.PerBlock(); ++stratum) {
+      const Chain chain = chains.At({.block = stratum % 4, .stratum = stratum / 4});
+      for (uint32_t i = 1; i < chain.victim_rows; ++i) {
+        const int64_t gap = chain.victim_payments[i].time - chain.victim_payments[i - 1].time;
+        EXPECT_GT(gap, 0);
+        ++gaps;
+        hours += gap >= kHour ? 1 : 0;
+      }
+    }
+    EXPECT_GT(gaps, 50);
+    return static_cast<double>(hours) / gaps;
+  };
+  EXPECT_LT(share_of_hours(0), 0.3);
+  EXPECT_GT(share_of_hours(1'000), 0.6);
+}
+
 // Delays of a day drift to earlier hours, short delays to later ones.
 TEST(Chains, NoTransfersAtNight) {
   Parameters parameters = FourBlocks();

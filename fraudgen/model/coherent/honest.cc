@@ -27,10 +27,10 @@ constexpr uint64_t kPaidBack = 150'000;
 // Payments to people within a day of money from another customer that pass most of it on: a rent or
 // a bill that one collects, in millionths.
 constexpr uint64_t kPassedOn = 300'000;
-// PIX within minutes of another that go to the same receiver, in millionths: mostly if that is a
-// popular one, who sells tickets or collects for a present.
+// PIX within minutes of another that go to the same receiver, in millionths; to a person who is no
+// contact, such as one who sells tickets or collects for a present.
 constexpr uint64_t kPaidAgain = 400'000;
-constexpr uint64_t kPopularPaidAgain = 850'000;
+constexpr uint64_t kNoContactPaidAgain = 850'000;
 constexpr int64_t kSoonAfter = 45 * kMinute;
 // Payments to people that leave nothing on the account, in millionths.
 constexpr uint64_t kAllThatIsLeft = 20'000;
@@ -206,8 +206,8 @@ void HonestBehaviour::UseOwnDevice(const CustomerState& customer, Draws& draws, 
 bool HonestBehaviour::PayAgain(const CustomerState& customer, Draws& draws, Row& row) const {
   const CustomerState::Paid& last = customer.last_paid;
   if (last.to == kNoAccount || row.time - last.time > kSoonAfter) return false;
-  const bool is_popular = !last.shop && last.contact < 0;
-  if (!draws.Chance(is_popular ? kPopularPaidAgain : kPaidAgain)) return false;
+  const bool is_contact = last.shop || last.contact >= 0;
+  if (!draws.Chance(is_contact ? kPaidAgain : kNoContactPaidAgain)) return false;
   UseOwnDevice(customer, draws, row);
   row.receiver = last.to;
   row.contact = last.contact;

@@ -120,7 +120,7 @@ class Batch(Spark):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "mine.toml")
             file.write_text('name = "MINE"\nweight = 90\namount = 100\n', encoding="utf-8")
-            found = self.read(rows=3000, scenarios=str(file), columns="fraud_type")
+            found = self.read(rows=3000, scenario=str(file), columns="fraud_type")
         self.assertGreater(found.filter("fraud_type = 'MINE'").count(), 0)
 
     def test_rows_of_a_size_are_determined_once(self):
