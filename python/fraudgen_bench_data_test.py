@@ -201,7 +201,17 @@ class Program(Case):
         self.assertIn("default-src 'none'", page)
         self.assertEqual([path.name for path in self.place.glob("tmp*")], [])
         self.assertEqual(self.run_bench("two", "--mapping", self.mine, "-o", "-").stdout[:15], "<!doctype html>")
-        self.assertEqual(self.run_bench("two", "--mapping", self.mine, "--quiet").stdout, "")
+
+    def test_progress(self):
+        self.write_log(self.random_rows(2000))
+        done = self.run_bench("data", "--mapping", self.mine)
+        steps = done.stderr.splitlines()
+        for step in steps:
+            self.assertRegex(step, r"^ *\d+ s  \S")
+        self.assertIn("reading data by mapping mine", steps[0])
+        self.assertIn("drawing a sample of 2,000 rows", steps[1])
+        quiet = self.run_bench("data", "--mapping", self.mine, "--quiet")
+        self.assertEqual((quiet.returncode, quiet.stdout, quiet.stderr), (0, "", ""))
 
     def test_errors_are_one_line_and_leave_nothing(self):
         self.write_log(self.random_rows(2000))
@@ -226,7 +236,7 @@ class Program(Case):
         scratch = self.place / "scratch"
         for number, status in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
             scratch.mkdir()
-            with subprocess.Popen([PROGRAM, "bench", "data", "--threads", "1"], cwd=self.place, stderr=subprocess.PIPE,
+            with subprocess.Popen([PROGRAM, "bench", "data", "--quiet"], cwd=self.place, stderr=subprocess.PIPE,
                                   env={**os.environ, "FRAUDGEN_PYTHON": sys.executable, "TMPDIR": str(scratch)}) as run:
                 while not list(scratch.glob("fraudgen-bench-*/bench.duckdb")):
                     self.assertIsNone(run.poll())

@@ -1,6 +1,7 @@
 """The section on two GPUs: jobs of several processes and cards that take turns."""
 
 import dataclasses
+import math
 import os
 import signal
 import time
@@ -58,9 +59,10 @@ def _counts(harness, report, what, reveza, names):
 
 
 def _in_turns(harness, report, what, jobs, settings=None):
-    alone = {job.name: harness.alone(job) for job in jobs}
+    # As long as there is time, which --limit and --scale say.
+    alone = {job.name: harness.alone(job, math.inf) for job in jobs}
     with Reveza(harness, card(harness), settings=settings or MANY_TURNS) as reveza:
-        outcomes = reveza.aligned(jobs)
+        outcomes = reveza.aligned(jobs, math.inf)
         turns = reveza.handover()
         _counts(harness, report, what, reveza, [job.name for job in jobs])
     check_results(report, what, outcomes, alone)

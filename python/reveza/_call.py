@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import multiprocessing.spawn
 import pathlib
@@ -10,7 +9,7 @@ import pickle
 import sys
 import traceback
 
-from reveza import _executor
+from reveza import _calls
 
 
 def main() -> int:
@@ -18,28 +17,22 @@ def main() -> int:
     if len(sys.argv) != 3:
         print("usage: python -m reveza._call FOLDER KEY", file=sys.stderr)
         return 2
-    folder, key = pathlib.Path(sys.argv[1]), sys.argv[2]
-    started, failure = folder / "started" / key, folder / "failures" / key
-    with contextlib.suppress(OSError):
-        started.touch()
-    try:
-        return _run(folder, key, failure)
-    finally:
-        with contextlib.suppress(OSError):
-            started.unlink()
+    calls, key = _calls.Folder(pathlib.Path(sys.argv[1])), sys.argv[2]
+    with calls.running(key):
+        return _run(calls, key)
 
 
-def _run(folder: pathlib.Path, key: str, failure: pathlib.Path) -> int:
+def _run(calls: _calls.Folder, key: str) -> int:
     try:
-        file = io.BytesIO((folder / "calls" / key).read_bytes())
+        file = io.BytesIO(calls.read(key))
         path, directory, script = pickle.load(file)
         preparation = {"sys_path": path, "dir": directory}
         if script is not None:
             preparation["init_main_from_path"] = script
         # As processes of multiprocessing find the functions of __main__.
-        _executor.importing_main = True
+        _calls.importing_main = True
         multiprocessing.spawn.prepare(preparation)
-        _executor.importing_main = False
+        _calls.importing_main = False
         function, arguments, keywords = pickle.load(file)
         result = pickle.dumps(function(*arguments, **keywords), protocol=4)
     except Exception as error:  # pylint: disable=broad-exception-caught  # it goes to the caller
@@ -49,10 +42,9 @@ def _run(folder: pathlib.Path, key: str, failure: pathlib.Path) -> int:
             pickle.loads(text)
         except Exception:  # pylint: disable=broad-exception-caught  # of the user's class
             text = pickle.dumps(RuntimeError(traceback.format_exc()), protocol=4)
-        _executor.write(failure, text)
+        calls.put_failure(key, text)
         return 1
-    _executor.write(folder / "results" / key, result)
-    failure.unlink(missing_ok=True)
+    calls.put_result(key, result)
     return 0
 
 

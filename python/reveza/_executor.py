@@ -1,8 +1,8 @@
 """Calls of Python functions as steps of a job: resumable, with a tuned number of workers.
 
-A call is a pickle in a folder, named by a hash of what its result depends on (_key.py). A step of
-`reveza jobs` runs `python -m reveza._call FOLDER KEY`, which leaves the result there. So a call that
-has succeeded is not run again, whoever asks for it.
+A call is a pickle in a folder (_calls.py), named by a hash of what its result depends on (_key.py). A step
+of `reveza jobs` runs `python -m reveza._call FOLDER KEY`, which leaves the result there. So a call that has
+succeeded is not run again, whoever asks for it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import contextlib
 import json
 import os
 import pathlib
-import pickle
 import re
 import signal
 import subprocess
@@ -20,6 +19,7 @@ import sys
 import threading
 from typing import Any, Callable, Iterable, Optional, TypeVar
 
+from reveza import _calls
 from reveza._control import Error, program_path
 from reveza._key import Keys, main_script
 
@@ -27,9 +27,6 @@ Result = TypeVar("Result")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 _KEY = re.compile(r"[0-9a-f]{32}")
-# Set while a step imports the script in which its function is.
-importing_main = False
-
 _BUSY_JOB = 21  # docs/errors.md
 _GATHER_SECONDS = 0.05  # calls submitted within it become steps together
 
@@ -45,26 +42,9 @@ class CallError(Error):
     """
 
 
-def _dump(function: Callable[..., Any], arguments: object, keywords: object) -> bytes:
-    try:
-        return pickle.dumps((function, arguments, keywords), protocol=4)
-    except Exception as error:  # pylint: disable=broad-exception-caught  # whatever an argument raises
-        raise TypeError(
-            f"cannot pickle this call of {getattr(function, '__qualname__', function)!s}: {error}; use a "
-            "function at the top level of a module, and arguments that can be pickled"
-        ) from error
-
-
 def _begin(future: concurrent.futures.Future[Any]) -> bool:
     """Marks a future as running. Returns False if it was cancelled, after telling those who wait for it."""
     return future.running() or future.set_running_or_notify_cancel()
-
-
-def write(path: pathlib.Path, data: bytes) -> None:
-    """Writes a file that is there as a whole or not at all."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
-    part.write_bytes(data)
-    part.replace(path)
 
 
 def default_name() -> str:
@@ -126,7 +106,7 @@ class Executor(concurrent.futures.Executor):
         on: Optional[str] = None,
         shared: Optional[str | os.PathLike[str]] = None,
     ) -> None:
-        if importing_main:
+        if _calls.importing_main:
             raise RuntimeError(
                 "a call imports the script that submits it: write `if __name__ == '__main__':` before"
                 " what the script does, or move the function to a module"
@@ -145,8 +125,8 @@ class Executor(concurrent.futures.Executor):
         if folder is None and shared is not None:
             folder = pathlib.Path(shared) / name / "calls"
         self._name = name
-        self._folder = pathlib.Path(folder) if folder is not None else default_folder(name)
-        self._command = [sys.executable, "-m", "reveza._call", os.path.abspath(self._folder), "{line}"]
+        self._calls = _calls.Folder(pathlib.Path(folder) if folder is not None else default_folder(name))
+        self._command = [sys.executable, "-m", "reveza._call", os.path.abspath(self._calls.path), "{line}"]
         self._options = ["--retry-failed", "--retries", str(retries), "--json"]
         claims = []
         if memory is not None:
@@ -158,8 +138,6 @@ class Executor(concurrent.futures.Executor):
             self._options += ["--workers", str(workers)]
         if on is not None and shared is not None:
             self._options += ["--on", on, "--shared", os.path.abspath(shared)]
-        for part in ("calls", "started", "results", "failures"):
-            (self._folder / part).mkdir(parents=True, exist_ok=True)
         self._keys = Keys()
         self._changed = threading.Condition()
         self._futures: dict[str, list[concurrent.futures.Future[Any]]] = {}  # not done
@@ -181,7 +159,7 @@ class Executor(concurrent.futures.Executor):
         ...     executor.submit(pow, 2, 0.5).result()
         1.4142135623730951
         """
-        call = _dump(fn, args, kwargs)
+        call = _calls.dump(fn, args, kwargs)
         key = self._keys.of(fn, args, kwargs)
         future: concurrent.futures.Future[Result] = concurrent.futures.Future()
         with self._changed:
@@ -194,10 +172,7 @@ class Executor(concurrent.futures.Executor):
             is_new = key not in self._futures
             self._futures.setdefault(key, []).append(future)
             if is_new:
-                script = main_script() if b"__main__" in call else None
-                (self._folder / "started" / key).unlink(missing_ok=True)  # of one that was killed
-                header = pickle.dumps((list(sys.path), os.getcwd(), script), protocol=4)
-                write(self._folder / "calls" / key, header + call)
+                self._calls.put(key, call)
                 self._new.append(key)
                 self._changed.notify()
         return future
@@ -230,7 +205,7 @@ class Executor(concurrent.futures.Executor):
     def _notice_started(self) -> None:
         """Marks calls as running that have begun on a cluster, whose runner does not tell so."""
         for key, futures in self._futures.items():
-            if key not in self._started and (self._folder / "started" / key).exists():
+            if key not in self._started and self._calls.has_started(key):
                 self._started.add(key)
                 futures[:] = [future for future in futures if _begin(future)]
 
@@ -356,25 +331,17 @@ class Executor(concurrent.futures.Executor):
         self, key: str, futures: list[concurrent.futures.Future[Any]], failures: bool = True
     ) -> bool:
         """Gives the result of a call to its futures, if there is one."""
-        for folder, what in (("results", "result"), ("failures", "exception")):
-            if what == "exception" and not failures:
+        outcome = self._calls.outcome(key)
+        if outcome is None or (outcome.failed and not failures):
+            return False
+        for future in futures:
+            if not _begin(future):
                 continue
-            path = self._folder / folder / key
-            if not path.exists():
-                continue
-            try:
-                value = pickle.loads(path.read_bytes())
-            except Exception as error:  # pylint: disable=broad-exception-caught  # of the user's class
-                value, what = error, "exception"
-            for future in futures:
-                if not _begin(future):
-                    continue
-                if what == "result":
-                    future.set_result(value)
-                else:
-                    future.set_exception(value)
-            return True
-        return False
+            if outcome.raised:
+                future.set_exception(outcome.value)
+            else:
+                future.set_result(outcome.value)
+        return True
 
     @staticmethod
     def _give(futures: list[concurrent.futures.Future[Any]], error: BaseException) -> None:

@@ -49,6 +49,7 @@ def bench(place: Union[str, "os.PathLike[str]"], mapping: Optional[str] = None,
     place = os.fspath(place)
     with open_data(place, choose_mapping(place, mapping), options) as data:
         features = make_features(data)
+        options.progress("behaviour")
         if against is None:
             multiples = behaviour.measure(data)
         else:

@@ -6,6 +6,8 @@ import pathlib
 import signal
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from typing import NoReturn
 
 from . import BenchError, Options, bench, report
@@ -34,7 +36,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--memory", default=Options.memory, metavar="SIZE", help="limit of DuckDB")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print errors only, no progress")
     return parser.parse_args()
 
 
@@ -71,13 +73,23 @@ def _check_output(path: str) -> None:
         raise BenchError(f"--output: cannot write to {target.parent}; choose another file", CANNOT_WRITE)
 
 
+def _quiet(step: str) -> None:
+    """Reports nothing."""
+
+
+def _report_from(start: float) -> Callable[[str], None]:
+    """Returns a function that reports the begin of each step on standard error, with the seconds since `start`."""
+    return lambda step: print(f"{time.monotonic() - start:5.0f} s  {step}", file=sys.stderr, flush=True)
+
+
 def main() -> int:
     # What DuckDB has written is removed then too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         arguments = _arguments()
         _check_output(arguments.output)
-        options = Options(arguments.sample, arguments.seed, arguments.memory, arguments.threads)
+        options = Options(arguments.sample, arguments.seed, arguments.memory, arguments.threads,
+                          progress=_quiet if arguments.quiet else _report_from(time.monotonic()))
         results = [bench(place, arguments.mapping, arguments.against, arguments.against_mapping, options)
                    for place in arguments.places]
         _write(arguments.output, report.page(results))

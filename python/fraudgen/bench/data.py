@@ -10,7 +10,7 @@ import dataclasses
 import datetime
 import pathlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Optional
 
 import numpy
@@ -32,6 +32,7 @@ class Options:
     memory: str = "4GB"  #: DuckDB's limit
     threads: int = 1
     scratch: Optional[str] = None  #: where DuckDB writes; the system's folder for temporary files by default
+    progress: Callable[[str], None] = lambda _: None  #: is told each step before it begins
 
 
 @dataclasses.dataclass
@@ -208,8 +209,10 @@ def open_data(place: str, mapping: Mapping, options: Options) -> Iterator[Data]:
         data = Data(_connect(options, folder), place, mapping, options)
         try:
             _bind(data.base, mapping, place)
+            options.progress(f"reading {place} by mapping {mapping.name}")
             _load_events(data)
             _check_events(data)
+            options.progress(f"drawing a sample of {data.rows:,} rows, {data.frauds:,} of them frauds")
             _draw_sample(data)
             yield data
         finally:

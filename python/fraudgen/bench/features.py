@@ -171,9 +171,11 @@ def _flow(before: str) -> list[tuple[str, list[str]]]:
 
 
 def make_features(data: Data) -> Features:
+    data.options.progress("features of the columns")
     names, values, categories = _of_columns(data)
     columns = len(names)
     for query, made in _windows(data):
+        data.options.progress(f"features of the graph: {', '.join(made)}")
         found = data.fetch(f"""
             SELECT {', '.join(f'f.{name}::DOUBLE AS {name}' for name in made)} FROM sample s LEFT JOIN
             (SELECT * FROM ({query}) WHERE id IN (SELECT id FROM sample)) f ON f.id = s.id ORDER BY s.place""")

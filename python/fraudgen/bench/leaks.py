@@ -182,6 +182,7 @@ def rules(features: Features, label: Mask, weight: NDArray[Any], seed: int) -> l
 
 
 def measure(data: Data, features: Features) -> Leaks:
+    data.options.progress("rules that give fraud away")
     rows = data.fetch("SELECT place, label, weight FROM sample ORDER BY place")
     label, weight = rows["label"].astype(bool), rows["weight"]
     train = rows["place"] < int(data.rows * TRAIN_SHARE)

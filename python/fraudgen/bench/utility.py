@@ -61,6 +61,7 @@ def fit_and_score(features: Features, graph: bool, taught: Mask, weight: NDArray
                   data: Data) -> NDArray[Any]:
     """Returns the scores of the rows of the test."""
     chosen_columns = features.indices(graph)
+    data.options.progress(f"model of {len(chosen_columns)} features and {int(train.sum()):,} rows")
     model = make_model(data.options.threads, data.options.seed)
     # Named columns of numbers would need pandas; categories are given by their places.
     model.fit(features.values[train][:, chosen_columns], taught[train], sample_weight=weight[train],
