@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "fraudgen/model/coherent/calendar.h"
 #include "fraudgen/model/coherent/row.h"
 #include "fraudgen/model/coherent/testing_small_model.h"
 
@@ -143,6 +144,19 @@ TEST(BuiltInScenarios, AccountTakeoverUsesNewDeviceBelowItsLimit) {
     }
   }
   EXPECT_GT(PercentOf(rows, [](std::size_t row) { return AmountAt(row) >= 9'000; }), 75);
+}
+
+// As of customers, or a TED at night would be fraud.
+TEST(BuiltInScenarios, TedsArePaidInBankingHours) {
+  const Collected& rows = OpenRows()[kTransactions];
+  std::array<int, 2> count{};
+  for (std::size_t row = 0; row < rows.rows; ++row) {
+    if (KindAt(row) != Kind::kTed) continue;
+    ASSERT_TRUE(IsBankingTime(rows.Number("timestamp", row))) << rows.Text("transaction_id", row);
+    ++count[static_cast<std::size_t>(rows.Number("is_fraud", row))];
+  }
+  EXPECT_GT(count[0], 100);
+  EXPECT_GT(count[1], 20);
 }
 
 TEST(BuiltInScenarios, ClonedCardIsTestedFirst) {

@@ -44,6 +44,11 @@ std::vector<Slice> SlicesOf(const World& world) {
   return slices;
 }
 
+bool IsBankingTime(int64_t time) {
+  const int64_t hour = time % kDay / kHour;
+  return hour >= kBankOpens && hour < kBankCloses && WeekdayOf(time / kDay) < Weekday::kSaturday;
+}
+
 uint64_t Activity(const Person& person, const Slice& slice) {
   const int64_t from = std::max(slice.begin(), person.opened_at);
   const int64_t until = std::min(slice.end(), person.closes_at);

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "fraudgen/model/coherent/calendar.h"
 #include "fraudgen/model/coherent/honest.h"
 
 namespace reveza::fraudgen::coherent {
@@ -71,6 +72,9 @@ std::vector<FraudPlan> FraudPlanner::Plan(std::vector<Arrival>* arrivals) {
   }
   links_.shrink_to_fit();
   PlanScenarios();
+  for (FraudPlan& plan : plans_) {
+    if (plan.kind == Kind::kTed && !IsBankingTime(plan.time)) plan.kind = Kind::kPix;
+  }
   std::ranges::sort(plans_, {}, [](const FraudPlan& plan) {
     return std::tuple(plan.time, plan.customer, plan.key);
   });

@@ -7,6 +7,7 @@
 #include "fraudgen/lists/commerce.h"
 #include "fraudgen/lists/profiles.h"
 #include "fraudgen/lists/weights.h"
+#include "fraudgen/model/coherent/calendar.h"
 #include "fraudgen/model/coherent/customer_state.h"
 #include "fraudgen/model/coherent/society.h"
 
@@ -98,10 +99,7 @@ bool HonestBehaviour::HasMoved(uint32_t thousandths, int64_t time, Draws& draws)
 Kind HonestBehaviour::KindOf(const CustomerState& customer, int64_t time, Draws& draws) const {
   const auto profile = static_cast<std::size_t>(customer.person.profile);
   const auto kind = static_cast<Kind>(kinds_[profile].Of(draws.Bits()));
-  const int64_t hour = time % kDay / kHour;
-  const bool banking_hours =
-      hour >= kBankOpens && hour < kBankCloses && WeekdayOf(time / kDay) < Weekday::kSaturday;
-  if (kind == Kind::kTed && !banking_hours) return Kind::kPix;
+  if (kind == Kind::kTed && !IsBankingTime(time)) return Kind::kPix;
   const bool replaceable = kind == Kind::kTed || kind == Kind::kDebitCard ||
                            kind == Kind::kBoleto || kind == Kind::kWithdrawal;
   const uint32_t to_pix = world_->parameters().drift.to_pix_thousandths;

@@ -34,7 +34,9 @@ Month HonestBehaviour::PlanMonth(const Person& person, const Slice& slice, uint3
     month.journey_end = std::min(month.journey_begin + draws.Between(2, 9) * kDay, slice.end());
     month.journey_city = world_->AnyCity(draws.Bits());
   }
-  if (draws.Chance(parameters.lookalikes.new_phone_a_month * factor / 1000)) {
+  // Phones are not bought less often because fraud is easy to find.
+  const uint64_t phones = std::max<uint64_t>(factor, 1'000);
+  if (draws.Chance(parameters.lookalikes.new_phone_a_month * phones / 1000)) {
     month.new_phone_at = day() * kDay + draws.Between(9 * kHour, 21 * kHour);
   }
   if (draws.Chance(parameters.lookalikes.spree_a_month * factor / 1000)) {

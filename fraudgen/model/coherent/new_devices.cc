@@ -7,10 +7,10 @@ namespace {
 
 constexpr uint64_t kBoughtToPay = 850'000;  // of the new phones, in millionths
 
-// Draws how long before its first payment a device is used: not at all, some minutes, or hours.
+// Draws how long before its first payment a device is used: not at all, up to an hour, or hours.
 int64_t Lead(Draws& draws) {
   if (draws.Chance(400'000)) return 0;
-  return draws.Between(kMinute / 2, draws.Chance(550'000) ? 20 * kMinute : 5 * kHour);
+  return draws.Between(kMinute / 2, draws.Chance(550'000) ? kHour : 5 * kHour);
 }
 
 }  // namespace
