@@ -2,235 +2,24 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "phi/arithmetic/finite.h"
 #include "phi/arithmetic/huge_pages.h"
+#include "phi/discrete/rank_finder.h"
 #include "phi/discrete/symbols.h"
 
 namespace reveza::phi {
 namespace {
 
-// Up to this number of bins, each bound is found and compared by itself.
-constexpr std::size_t kFewBins = 16;
-// Two of a segment of each of them.
-constexpr std::size_t kMaxBounds = 2 * kFewBins;
-// Values that stay in the first cache between passes.
-constexpr std::size_t kBlock = 1024;
-// Rows of as many columns as are binned together, which do too.
+// Rows of as many columns as are binned together, which stay in the first cache.
 constexpr std::size_t kColumnBlock = 256;
 // Sampled values that show whether a column has more distinct values than bins.
 constexpr std::size_t kFewSampled = 64;
-
-// Writes the number of bounds at or below each value to `codes`, and adds the number of values at
-// or above each bound to its count. With vectors of `kBytes`, because the compiler does not find
-// that a comparison is a mask.
-template <int kBytes>
-[[gnu::always_inline]] inline void CodeBlock(std::span<const double> values,
-                                             std::span<const double> bounds, std::int64_t* codes,
-                                             std::int64_t* counts) {
-  // Not aliases, in which GCC ignores the attribute here.
-  typedef double Values __attribute__((vector_size(kBytes)));       // NOLINT(modernize-use-using)
-  typedef std::int64_t Codes __attribute__((vector_size(kBytes)));  // NOLINT(modernize-use-using)
-  constexpr std::size_t kLanes = kBytes / sizeof(double);
-  Codes sums[kMaxBounds] = {};
-  const std::size_t whole = values.size() / kLanes * kLanes;
-  for (std::size_t i = 0; i < whole; i += kLanes) {
-    Values some;
-    std::memcpy(&some, values.data() + i, kBytes);
-    Codes coded = {};
-    for (std::size_t k = 0; k < bounds.size(); ++k) {
-      const Codes above = some >= bounds[k];  // -1 where it is
-      coded -= above;
-      sums[k] -= above;
-    }
-    std::memcpy(codes + i, &coded, kBytes);
-  }
-  std::fill_n(codes + whole, values.size() - whole, 0);
-  for (std::size_t k = 0; k < bounds.size(); ++k) {
-    std::int64_t each[kLanes];
-    std::memcpy(each, sums + k, kBytes);
-    for (const std::int64_t lane : each) counts[k] += lane;
-    for (std::size_t i = whole; i < values.size(); ++i) {
-      const std::int64_t above = values[i] >= bounds[k] ? 1 : 0;
-      codes[i] += above;
-      counts[k] += above;
-    }
-  }
-}
-
-#ifdef __x86_64__
-[[gnu::target("avx2")]] void CodeByFour(std::span<const double> values,
-                                        std::span<const double> bounds, std::int64_t* codes,
-                                        std::int64_t* counts) {
-  CodeBlock<32>(values, bounds, codes, counts);
-}
-[[gnu::target("avx512f,avx512dq")]] void CodeByEight(std::span<const double> values,
-                                                     std::span<const double> bounds,
-                                                     std::int64_t* codes, std::int64_t* counts) {
-  CodeBlock<64>(values, bounds, codes, counts);
-}
-#endif
-
-void Code(std::span<const double> values, std::span<const double> bounds, std::int64_t* codes,
-          std::int64_t* counts) {
-#ifdef __x86_64__
-  if (__builtin_cpu_supports("avx512dq") != 0) return CodeByEight(values, bounds, codes, counts);
-  if (__builtin_cpu_supports("avx2") != 0) return CodeByFour(values, bounds, codes, counts);
-#endif
-  CodeBlock<16>(values, bounds, codes, counts);
-}
-
-// Copies the values for which `holds` to `to`, without branches, which random values would
-// mispredict. Returns their number; `to` has room for all.
-template <typename Holds>
-std::size_t CopyWhere(std::span<const double> values, const Holds& holds, double* to) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    to[count] = values[i];
-    count += static_cast<std::size_t>(holds(i));
-  }
-  return count;
-}
-
-// Segments of values that most probably hold values at some ranks.
-struct Segments {
-  std::vector<double> bounds = {};        // ascending: segment i is from bounds[i - 1] to bounds[i]
-  std::vector<std::uint8_t> wanted = {};  // whether a segment is one of them
-};
-
-// A sample of this many values, at equal distances, or fewer of a short series.
-constexpr std::size_t kMaxSample = 4096;
-std::size_t SampleOf(std::size_t rows) { return std::min(kMaxSample, rows / 32); }
-
-// Returns how far, in a sample, the rank of a value may be from where it is expected: four standard
-// deviations.
-std::size_t MarginOf(std::size_t sample) {
-  return static_cast<std::size_t>(2 * std::sqrt(static_cast<double>(sample)));
-}
-
-// Chooses the segments of `rows` values by a sample of them.
-Segments SegmentsOf(std::vector<double> sample, std::size_t rows,
-                    std::span<const std::size_t> ranks) {
-  const std::size_t count = sample.size();
-  std::ranges::sort(sample);
-  const std::size_t margin = MarginOf(count);
-  Segments segments;
-  std::vector<std::pair<double, double>> ranges;
-  for (const std::size_t rank : ranks) {
-    const std::size_t middle = rank * count / rows;
-    const double low = sample[middle - std::min(middle, margin)];
-    const double high = sample[std::min(middle + margin, count - 1)];
-    ranges.emplace_back(low, std::nextafter(high, std::numeric_limits<double>::infinity()));
-    segments.bounds.insert(segments.bounds.end(), {ranges.back().first, ranges.back().second});
-  }
-  std::ranges::sort(segments.bounds);
-  const auto same = std::ranges::unique(segments.bounds);
-  segments.bounds.erase(same.begin(), same.end());
-  segments.wanted.assign(segments.bounds.size() + 1, 0);
-  for (std::size_t i = 1; i < segments.bounds.size(); ++i) {
-    segments.wanted[i] = std::ranges::any_of(ranges, [&](const auto& range) {
-      return range.first <= segments.bounds[i - 1] && segments.bounds[i] <= range.second;
-    });
-  }
-  return segments;
-}
-
-double ValueAtRank(std::vector<double> values, std::size_t rank) {
-  const auto place = values.begin() + static_cast<std::ptrdiff_t>(rank);
-  std::nth_element(values.begin(), place, values.end());
-  return *place;
-}
-
-std::vector<double> ValuesAtRanks(std::span<const double> values,
-                                  std::span<const std::size_t> ranks);
-
-// Finds the values at some ranks of a long series, which comes in blocks. Keeps and orders only
-// those of segments that hold one.
-class RankFinder {
- public:
-  RankFinder(std::vector<double> sample, std::size_t rows, std::vector<std::size_t> ranks)
-      : rows_(rows), ranks_(std::move(ranks)) {
-    const std::size_t margin = MarginOf(sample.size());
-    const std::size_t per_sample = rows / sample.size();
-    ReserveOnHugePages(kept_, std::min(rows, (2 * margin + 1) * ranks_.size() * per_sample));
-    segments_ = SegmentsOf(std::move(sample), rows, ranks_);
-    at_least_.assign(segments_.bounds.size(), 0);
-  }
-
-  // Adds at most kBlock values.
-  void Add(std::span<const double> block) {
-    std::array<std::int64_t, kBlock> codes;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-    std::array<double, kBlock> inside;       // NOLINT(cppcoreguidelines-pro-type-member-init)
-    Code(block, segments_.bounds, codes.data(), at_least_.data());
-    const std::size_t count = CopyWhere(
-        block, [&](std::size_t i) { return segments_.wanted[static_cast<std::size_t>(codes[i])]; },
-        inside.data());
-    kept_.insert(kept_.end(), inside.data(), inside.data() + count);
-  }
-
-  // Returns the values; nothing if the sample misled.
-  std::optional<std::vector<double>> Values() const {
-    std::vector<double> found;
-    for (const std::size_t rank : ranks_) {
-      // The segment that begins at or before the rank.
-      std::size_t segment = 0;
-      std::size_t first = 0;
-      for (std::size_t i = 0; i < at_least_.size(); ++i) {
-        const std::size_t begin = rows_ - static_cast<std::size_t>(at_least_[i]);
-        if (begin <= rank) segment = i + 1, first = begin;
-      }
-      if (segments_.wanted[segment] == 0) return std::nullopt;
-      const auto room = std::make_unique_for_overwrite<double[]>(kept_.size());
-      const double low = segments_.bounds[segment - 1];
-      const double high = segments_.bounds[segment];
-      const auto holds = [&](std::size_t i) {
-        return static_cast<int>(kept_[i] >= low) & static_cast<int>(kept_[i] < high);
-      };
-      const std::span within(room.get(), CopyWhere(kept_, holds, room.get()));
-      const std::size_t left = rank - first;
-      found.push_back(within.size() < rows_ / 2
-                          ? ValuesAtRanks(within, {&left, 1}).front()
-                          : ValueAtRank({within.begin(), within.end()}, left));
-    }
-    return found;
-  }
-
- private:
-  std::size_t rows_;
-  std::vector<std::size_t> ranks_;
-  Segments segments_;
-  std::vector<std::int64_t> at_least_;  // values at or above each bound
-  std::vector<double> kept_;
-};
-
-// Fewer values are ordered as they are.
-constexpr std::size_t kFewValues = 4096;
-
-std::vector<double> ValuesAtRanks(std::span<const double> values,
-                                  std::span<const std::size_t> ranks) {
-  if (values.size() >= kFewValues) {
-    const std::size_t count = SampleOf(values.size());
-    std::vector<double> sample;
-    for (std::size_t i = 0; i < count; ++i) sample.push_back(values[i * (values.size() / count)]);
-    RankFinder finder(std::move(sample), values.size(), {ranks.begin(), ranks.end()});
-    for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
-      finder.Add(values.subspan(begin, std::min(kBlock, values.size() - begin)));
-    }
-    if (auto found = finder.Values()) return *std::move(found);
-  }
-  std::vector<double> found;
-  for (const std::size_t rank : ranks) {
-    found.push_back(ValueAtRank({values.begin(), values.end()}, rank));
-  }
-  return found;
-}
 
 std::vector<std::size_t> RanksOf(std::size_t rows, int bins) {
   const auto count = static_cast<std::size_t>(bins);
@@ -273,12 +62,12 @@ std::vector<double> BoundsOf(std::span<const double> values, int bins) {
   return bounds;
 }
 
-// Appends the symbols of at most kBlock values.
+// Appends the symbols of at most kRankBlock values.
 void AddSymbols(std::span<const double> block, std::span<const double> bounds,
                 std::vector<Symbol>& symbols) {
-  std::array<std::int64_t, kBlock> codes;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::array<std::int64_t, kRankBlock> codes;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   std::array<std::int64_t, kFewBins> counts = {};
-  Code(block, bounds, codes.data(), counts.data());
+  CodeByBounds(block, bounds, codes.data(), counts.data());
   symbols.insert(symbols.end(), codes.begin(),
                  codes.begin() + static_cast<std::ptrdiff_t>(block.size()));
 }
@@ -418,8 +207,8 @@ Result<std::vector<Symbol>> QuantileBins(std::span<const double> values, int bin
     }
     return binned;
   }
-  for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
-    AddSymbols(values.subspan(begin, std::min(kBlock, values.size() - begin)), bounds, binned);
+  for (std::size_t begin = 0; begin < values.size(); begin += kRankBlock) {
+    AddSymbols(values.subspan(begin, std::min(kRankBlock, values.size() - begin)), bounds, binned);
   }
   return binned;
 }

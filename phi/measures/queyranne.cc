@@ -11,7 +11,6 @@
 // Threads work in lockstep: each updates some of the rows and evaluates some of the groups, and all
 // take the same decisions from what is shared. The result has the same bits for any number.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
@@ -23,7 +22,7 @@
 
 #include "common/base/run_in_parallel.h"
 #include "phi/arithmetic/parallel_for.h"
-#include "phi/arithmetic/stage_barrier.h"
+#include "phi/measures/elimination.h"
 #include "phi/measures/minimum_partition.h"
 
 namespace reveza::phi {
@@ -38,114 +37,6 @@ Group United(const Group& one, const Group& other) {
   std::ranges::merge(one, other, std::back_inserter(both));
   return both;
 }
-
-// One of the threads of a search.
-struct Member {
-  StageBarrier& barrier;
-  int index;
-  int count;
-
-  bool Owns(std::size_t item) const {
-    return item % static_cast<std::size_t>(count) == static_cast<std::size_t>(index);
-  }
-  void Wait() const {
-    if (count > 1) barrier.Wait(count);
-  }
-};
-
-[[gnu::always_inline]] inline void SubtractMultiple(std::span<double> from, const double* of,
-                                                    double factor) {
-  for (double& value : from) value -= factor * *of++;
-}
-
-#ifdef __x86_64__
-[[gnu::target("avx2")]] void SubtractByFour(std::span<double> from, const double* of,
-                                            double factor) {
-  SubtractMultiple(from, of, factor);
-}
-#endif
-
-// Subtracts `factor` times the numbers at `of`; the same bits for any instructions.
-void Subtract(std::span<double> from, const double* of, double factor, Instructions instructions) {
-#ifdef __x86_64__
-  if (instructions >= Instructions::kAvx2) return SubtractByFour(from, of, factor);
-#endif
-  SubtractMultiple(from, of, factor);
-}
-
-// A symmetric positive definite matrix from which rows are eliminated: the others become their
-// Schur complement. Only the upper triangle is kept.
-class Elimination {
- public:
-  Elimination(Matrix matrix, Instructions instructions)
-      : whole_(std::move(matrix)), left_(whole_), instructions_(instructions) {}
-
-  // Undoes all eliminations: the member's share.
-  void Restart(const Member& member) {
-    for (int row = 0; row < left_.rows(); ++row) {
-      if (!member.Owns(static_cast<std::size_t>(row))) continue;
-      std::ranges::copy(std::span(whole_.Row(row), Width()), left_.Row(row));
-    }
-  }
-
-  // Rows to eliminate, each after the elimination of those before it.
-  struct Pivots {
-    std::vector<int> rows;
-    Matrix values;
-    std::vector<double> inverses;  // of the diagonal
-  };
-  Pivots PivotsOf(std::vector<int> rows) const {
-    Pivots pivots = {.rows = std::move(rows), .values = {}, .inverses = {}};
-    pivots.values = Matrix(static_cast<int>(pivots.rows.size()), left_.columns());
-    for (std::size_t i = 0; i < pivots.rows.size(); ++i) {
-      double* const pivot = pivots.values.Row(static_cast<int>(i));
-      const int row = pivots.rows[i];
-      for (int j = 0; j < row; ++j) pivot[j] = left_(j, row);
-      std::ranges::copy(std::span(left_.Row(row), Width()).subspan(static_cast<std::size_t>(row)),
-                        pivot + row);
-      for (std::size_t k = 0; k < i; ++k) {
-        const double factor = pivot[pivots.rows[k]] * pivots.inverses[k];
-        Subtract({pivot, Width()}, pivots.values.Row(static_cast<int>(k)), factor, instructions_);
-      }
-      pivots.inverses.push_back(1.0 / pivot[row]);
-    }
-    return pivots;
-  }
-
-  // Updates the member's share of the rows `others`; those eliminated stay as they are.
-  void Eliminate(const Pivots& pivots, const std::vector<int>& others, const Member& member) {
-    for (const int other : others) {
-      if (!member.Owns(static_cast<std::size_t>(other))) continue;
-      const auto from = static_cast<std::size_t>(other);
-      const std::span<double> values = std::span(left_.Row(other), Width()).subspan(from);
-      for (std::size_t i = 0; i < pivots.rows.size(); ++i) {
-        const double* const pivot = pivots.values.Row(static_cast<int>(i));
-        Subtract(values, pivot + other, pivot[other] * pivots.inverses[i], instructions_);
-      }
-    }
-  }
-
-  // Returns log |block of these rows|; infinity if rounding errors made it indefinite.
-  double LogDeterminant(const std::vector<int>& rows) const {
-    if (rows.size() == 1) return std::log(left_(rows[0], rows[0]));
-    const auto size = static_cast<int>(rows.size());
-    Matrix block(size, size);
-    for (int i = 0; i < size; ++i) {
-      for (int j = i; j < size; ++j) {
-        block(i, j) = block(j, i) =
-            left_(rows[static_cast<std::size_t>(i)], rows[static_cast<std::size_t>(j)]);
-      }
-    }
-    const auto lower = Cholesky(block);
-    return lower ? LogDeterminantOf(*lower) : HUGE_VAL;
-  }
-
- private:
-  std::size_t Width() const { return static_cast<std::size_t>(left_.columns()); }
-
-  Matrix whole_, left_;
-  Instructions instructions_;
-};
 
 // The log-determinants of one covariance, of the rows of groups of variables.
 class Term {
@@ -166,7 +57,7 @@ class Term {
   }
 
   // Makes A empty: the member's share.
-  void Restart(const Member& member) {
+  void Restart(const LockstepMember& member) {
     given_.Restart(member);
     rest_.Restart(member);
   }
@@ -178,7 +69,7 @@ class Term {
   Addition AdditionOf(const Group& group) const {
     return {.given = given_.PivotsOf(RowsOf(group)), .rest = rest_.PivotsOf(RowsOf(group))};
   }
-  void Add(const Addition& addition, const Group& others, const Member& member) {
+  void Add(const Addition& addition, const Group& others, const LockstepMember& member) {
     const std::vector<int> rows = RowsOf(others);
     given_.Eliminate(addition.given, rows, member);
     rest_.Eliminate(addition.rest, rows, member);
@@ -226,22 +117,6 @@ std::optional<std::vector<Term>> TermsOf(const GaussianModel& model, Measure mea
   return terms;
 }
 
-// Returns the seconds of one update of Elimination, measured with rows of this number.
-double SecondsPerOperation(std::size_t width, Instructions instructions) {
-  constexpr std::size_t kOperations = 1'000'000;
-  std::vector<double> rows(width * width, 1.0);
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point begin = Clock::now();
-  std::size_t done = 0;
-  while (done < kOperations) {
-    for (std::size_t row = 1; row < width; ++row) {
-      Subtract({&rows[row * width + row], width - row}, &rows[row], 1e-9, instructions);
-      done += width - row;
-    }
-  }
-  return std::chrono::duration<double>(Clock::now() - begin).count() / static_cast<double>(done);
-}
-
 double Change(const std::vector<Term>& terms, const Group& group) {
   double sum = 0.0;
   for (const Term& term : terms) sum += term.Change(group);
@@ -263,7 +138,7 @@ struct SharedSearch {
 // The passes of one thread.
 class Passes {
  public:
-  Passes(SharedSearch& shared, int variables, const Member& member)
+  Passes(SharedSearch& shared, int variables, const LockstepMember& member)
       : shared_(shared), member_(member) {
     for (int variable = 0; variable < variables; ++variable) groups_.push_back({variable});
   }
@@ -337,7 +212,7 @@ class Passes {
   }
 
   SharedSearch& shared_;
-  const Member& member_;
+  const LockstepMember& member_;
   std::vector<Group> groups_;
   std::vector<Candidate> candidates_;
   std::int64_t evaluations_ = 0;
@@ -379,8 +254,8 @@ Result<MinimumPartition> PartitionSearch::Queyranne(Measure measure) const {
   const int threads = std::min(options_.threads, variables);
   if (options_.progress) {
     const int lags = model_.lags();
-    const double each = SecondsPerOperation(static_cast<std::size_t>(variables * (lags + 1)),
-                                            options_.instructions);
+    const double each = Elimination::SecondsPerUpdate(
+        static_cast<std::size_t>(variables * (lags + 1)), options_.instructions);
     options_.progress(
         {.measure = measure,
          .stage = SearchStage::kPasses,
@@ -389,7 +264,7 @@ Result<MinimumPartition> PartitionSearch::Queyranne(Measure measure) const {
          .expected_seconds = each * QueyranneOperations(variables, lags, measure) / threads});
   }
   RunInParallel(threads, [&](int index, int count) {
-    const Member member = {.barrier = shared.barrier, .index = index, .count = count};
+    const LockstepMember member = {.barrier = shared.barrier, .index = index, .count = count};
     Passes passes(shared, variables, member);
     for (std::size_t done = 1; !passes.Ended(); ++done) {
       passes.Next();

@@ -128,7 +128,7 @@ struct Footprint {
   friend bool operator==(const Footprint&, const Footprint&) = default;
 };
 
-// In the order of the enums of wire/messages.h, as Growth below.
+// In the order of the enums of wire/, as Growth below.
 enum class GrowthKind { kSwappable, kPinned };
 enum class EvictFailure { kNone, kHostMemory, kDriver };
 enum class ContextRelease { kReleased, kBusy, kRefused };
