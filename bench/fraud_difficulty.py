@@ -36,7 +36,7 @@ def measure(arguments: argparse.Namespace, folder: str) -> tuple[dict, float, fl
     """Returns the result, the largest memory in megabytes, and processor seconds."""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
-            [arguments.build / "bin/fraudgen", "bench", folder, "--json", "--output", f"{folder}/bench.html",
+            [arguments.build / "bin/fraudgen", "bench", folder, "--json", "--quiet", "--output", f"{folder}/bench.html",
              "--memory", arguments.memory, "--sample", str(arguments.sample), "--threads", str(arguments.threads)],
             stdout=output, env={**os.environ, "FRAUDGEN_PYTHON": sys.executable}, cwd=folder)
         status, usage = os.wait4(process.pid, 0)[1:]
