@@ -254,8 +254,9 @@ Result<MinimumPartition> PartitionSearch::Queyranne(Measure measure) const {
   const int threads = std::min(options_.threads, variables);
   if (options_.progress) {
     const int lags = model_.lags();
-    const double each = Elimination::SecondsPerUpdate(
-        static_cast<std::size_t>(variables * (lags + 1)), options_.instructions);
+    const int width = variables * (lags + 1);
+    const double each =
+        Elimination::SecondsPerUpdate(static_cast<std::size_t>(width), options_.instructions);
     options_.progress(
         {.measure = measure,
          .stage = SearchStage::kPasses,
