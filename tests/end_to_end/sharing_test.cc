@@ -199,9 +199,9 @@ TEST_P(IpcMemoryTest, ProcessesOfJobShareMemory) {
   Machine machine(ShortSlices());
   std::vector<std::string> pair = Steps("70MiB", 30, 20);
   pair.insert(pair.end(), {"--end", GetParam()});
-  // The worker fits beside neither process, and still runs when the machine has started them.
+  // The worker fits beside neither process, and still runs when a busy machine has started them.
   const json status = ExpectNativeResultsShared(
-      machine, {{"worker", Steps("190MiB", 30, 20)}, {"ipc_memory", pair}}, [](const json&) {},
+      machine, {{"worker", Steps("190MiB", 50, 20)}, {"ipc_memory", pair}}, [](const json&) {},
       Start::kOneByOne);
   EXPECT_GE(status["gpus"][0]["handover"]["count"], 1);
 }
