@@ -208,7 +208,7 @@ class Program(Case):
         steps = done.stderr.splitlines()
         for step in steps:
             self.assertRegex(step, r"^ *\d+ s  \S")
-        self.assertIn("reading data by mapping mine", steps[0])
+        self.assertIn(f"reading data by mapping {self.mine}", steps[0])
         self.assertIn("drawing a sample of 2,000 rows", steps[1])
         quiet = self.run_bench("data", "--mapping", self.mine, "--quiet")
         self.assertEqual((quiet.returncode, quiet.stdout, quiet.stderr), (0, "", ""))
