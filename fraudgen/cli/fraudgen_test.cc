@@ -230,7 +230,18 @@ TEST_F(FraudgenTest, PlanShowsFiles) {
   ASSERT_EQ(plan.status, kDone) << plan.output;
   EXPECT_NE(plan.output.find("transactions      3  300,000"), std::string::npos) << plan.output;
   EXPECT_NE(plan.output.find("with 1 thread,"), std::string::npos) << plan.output;
+  EXPECT_EQ(plan.output.find("too little"), std::string::npos) << plan.output;
   EXPECT_FALSE(Exists("output"));
+}
+
+TEST_F(FraudgenTest, PlanSaysThatTheDiskIsTooSmall) {
+  const std::string plan = "plan --model classic --size 500TB --threads 1 --output ";
+  const Ran folder = Fraudgen(plan + "not/yet");
+  EXPECT_EQ(folder.status, kDone);
+  EXPECT_NE(folder.output.find("free, which is too little for 500 TB"), std::string::npos)
+      << folder.output;
+  const Ran bucket = Fraudgen(plan + "s3://bucket/data");
+  EXPECT_EQ(bucket.output.find("too little"), std::string::npos) << bucket.output;
 }
 
 // Labels take room, too, but must not decide how many rows there are.

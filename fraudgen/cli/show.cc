@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "common/settings/layered_settings.h"
@@ -55,6 +58,19 @@ std::string JsonPlan(const RunArguments& arguments, const Model& model, const Pl
   return all.dump(2);
 }
 
+// Returns the bytes that are free where `place` is or will be; nothing if that is unknown.
+std::optional<Bytes> FreeSpace(const std::filesystem::path& place) {
+  std::error_code failed;
+  std::filesystem::path existing = std::filesystem::absolute(place, failed);
+  while (!existing.empty() && !std::filesystem::exists(existing, failed) &&
+         existing != existing.parent_path()) {
+    existing = existing.parent_path();
+  }
+  const std::filesystem::space_info space = std::filesystem::space(existing, failed);
+  if (failed) return std::nullopt;
+  return static_cast<Bytes>(space.available);
+}
+
 void PrintPlan(const RunArguments& arguments, const Model& model, const Plan& plan,
                const SizeEstimate& estimate, double seconds) {
   fmt::print("{} as {}, about {} in {} files, {} block{}\n{}", arguments.output,
@@ -72,6 +88,13 @@ void PrintPlan(const RunArguments& arguments, const Model& model, const Plan& pl
              FormatSeconds(seconds), arguments.threads, arguments.threads == 1 ? "" : "s",
              FormatSize(static_cast<Bytes>(static_cast<double>(estimate.bytes) * share /
                                            std::max(seconds, 1e-3))));
+  if (arguments.output == "-" || arguments.output.contains("://")) return;
+  const std::optional<Bytes> free = FreeSpace(arguments.output);
+  const auto needed = static_cast<Bytes>(static_cast<double>(estimate.bytes) * share);
+  if (free && *free < needed) {
+    fmt::print("{} has {} free, which is too little for {}\n", arguments.output, FormatSize(*free),
+               FormatSize(needed));
+  }
 }
 
 TextTable TextOf(const TableSample& sample) {
