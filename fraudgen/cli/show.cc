@@ -13,12 +13,14 @@
 #include <system_error>
 #include <vector>
 
+#include "common/platform/free_bytes.h"
 #include "common/settings/layered_settings.h"
 #include "common/table/arrow.h"
 #include "fraudgen/cli/commands.h"
 #include "fraudgen/cli/terminal.h"
 #include "fraudgen/model/coherent/scenario.h"
 #include "fraudgen/output/sinks.h"
+#include "fraudgen/output/store_address.h"
 #include "fraudgen/output/table_writer.h"
 #include "fraudgen/run/direct_output.h"
 #include "fraudgen/run/prepare.h"
@@ -58,17 +60,14 @@ std::string JsonPlan(const RunArguments& arguments, const Model& model, const Pl
   return all.dump(2);
 }
 
-// Returns the bytes that are free where `place` is or will be; nothing if that is unknown.
-std::optional<Bytes> FreeSpace(const std::filesystem::path& place) {
-  std::error_code failed;
-  std::filesystem::path existing = std::filesystem::absolute(place, failed);
-  while (!existing.empty() && !std::filesystem::exists(existing, failed) &&
-         existing != existing.parent_path()) {
-    existing = existing.parent_path();
+// Returns the bytes that are free where a folder is or will be; nothing if that is unknown.
+std::optional<Bytes> FreeBytesOf(const std::string& folder) {
+  std::error_code ignored;
+  std::filesystem::path place = std::filesystem::absolute(folder, ignored);
+  while (place.has_relative_path() && !std::filesystem::exists(place, ignored)) {
+    place = place.parent_path();
   }
-  const std::filesystem::space_info space = std::filesystem::space(existing, failed);
-  if (failed) return std::nullopt;
-  return static_cast<Bytes>(space.available);
+  return platform::FreeBytes(place.string());
 }
 
 void PrintPlan(const RunArguments& arguments, const Model& model, const Plan& plan,
@@ -84,14 +83,12 @@ void PrintPlan(const RunArguments& arguments, const Model& model, const Plan& pl
   if (plan.shard().blocks() == 0) return;
   const double share = static_cast<double>(plan.shard().blocks()) /
                        static_cast<double>(std::max<uint64_t>(1, plan.all_blocks()));
+  const auto needed = static_cast<Bytes>(static_cast<double>(estimate.bytes) * share);
   fmt::print("about {} on this machine with {} thread{}, if the disk sustains {}/s\n",
              FormatSeconds(seconds), arguments.threads, arguments.threads == 1 ? "" : "s",
-             FormatSize(static_cast<Bytes>(static_cast<double>(estimate.bytes) * share /
-                                           std::max(seconds, 1e-3))));
-  if (arguments.output == "-" || arguments.output.contains("://")) return;
-  const std::optional<Bytes> free = FreeSpace(arguments.output);
-  const auto needed = static_cast<Bytes>(static_cast<double>(estimate.bytes) * share);
-  if (free && *free < needed) {
+             FormatSize(static_cast<Bytes>(static_cast<double>(needed) / std::max(seconds, 1e-3))));
+  if (arguments.output == "-" || IsStoreUrl(arguments.output)) return;
+  if (const auto free = FreeBytesOf(arguments.output); free && *free < needed) {
     fmt::print("{} has {} free, which is too little for {}\n", arguments.output, FormatSize(*free),
                FormatSize(needed));
   }

@@ -33,7 +33,6 @@ class Outcome:
     """What became of a call."""
 
     value: Any  #: the result, or the exception that its future raises
-    failed: bool  #: the call raised an exception
     raised: bool  #: `value` is an exception: of the call, or of reading its result
 
 
@@ -77,17 +76,16 @@ class Folder:
     def put_failure(self, key: str, error: bytes) -> None:
         _write(self.path / "failures" / key, error)
 
-    def outcome(self, key: str) -> Optional[Outcome]:
-        """Returns what became of a call; None if it has not ended by itself."""
-        for part in ("results", "failures"):
+    def outcome(self, key: str, failures: bool) -> Optional[Outcome]:
+        """Returns what became of a call; None if it has not ended by itself, or only failed without `failures`."""
+        for part in ("results", "failures") if failures else ("results",):
             path = self.path / part / key
             if not path.exists():
                 continue
-            failed = part == "failures"
             try:
-                return Outcome(pickle.loads(path.read_bytes()), failed, failed)
+                return Outcome(pickle.loads(path.read_bytes()), part == "failures")
             except Exception as error:  # pylint: disable=broad-exception-caught  # of the user's class
-                return Outcome(error, failed, True)
+                return Outcome(error, True)
         return None
 
     def _started(self, key: str) -> pathlib.Path:

@@ -331,8 +331,8 @@ class Executor(concurrent.futures.Executor):
         self, key: str, futures: list[concurrent.futures.Future[Any]], failures: bool = True
     ) -> bool:
         """Gives the result of a call to its futures, if there is one."""
-        outcome = self._calls.outcome(key)
-        if outcome is None or (outcome.failed and not failures):
+        outcome = self._calls.outcome(key, failures)
+        if outcome is None:
             return False
         for future in futures:
             if not _begin(future):

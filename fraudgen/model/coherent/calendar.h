@@ -29,6 +29,7 @@ uint64_t Activity(const Person& person, const Slice& slice);
 // Hours between which banks accept a TED.
 inline constexpr int64_t kBankOpens = 7;
 inline constexpr int64_t kBankCloses = 17;
+// Returns whether it is such an hour of a working day.
 bool IsBankingTime(int64_t time);
 
 // Draws the times of payments.

@@ -72,6 +72,7 @@ std::vector<FraudPlan> FraudPlanner::Plan(std::vector<Arrival>* arrivals) {
   }
   links_.shrink_to_fit();
   PlanScenarios();
+  // Here, because moves of money change times that were planned before.
   for (FraudPlan& plan : plans_) {
     if (plan.kind == Kind::kTed && !IsBankingTime(plan.time)) plan.kind = Kind::kPix;
   }

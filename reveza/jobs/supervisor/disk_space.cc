@@ -1,7 +1,6 @@
 #include "reveza/jobs/supervisor/disk_space.h"
 
 #include <fcntl.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,13 +8,6 @@
 #include "common/base/unique_fd.h"
 
 namespace reveza::jobs {
-
-std::optional<std::uint64_t> FreeBytes(const std::string& folder) {
-  struct statvfs system{};
-  if (statvfs(folder.c_str(), &system) != 0 || system.f_blocks == 0) return std::nullopt;
-  const std::uint64_t blocks = geteuid() == 0 ? system.f_bfree : system.f_bavail;
-  return blocks * system.f_frsize;
-}
 
 bool DiskSpace::HasRoom(const std::string& folder, std::int64_t now) {
   if (much_at_ && folder == folder_ && now - *much_at_ < kMaxAge) return true;

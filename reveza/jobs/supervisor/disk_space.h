@@ -6,10 +6,9 @@
 #include <optional>
 #include <string>
 
-namespace reveza::jobs {
+#include "common/platform/free_bytes.h"
 
-// Returns the free bytes of a folder's file system; nullopt if they are unknown, or it has no size.
-std::optional<std::uint64_t> FreeBytes(const std::string& folder);
+namespace reveza::jobs {
 
 // Knows the free space of the folder that it was asked about last. A reading of much space is good
 // for a moment, in which nothing can fill it: many steps are briefer than that.
@@ -19,7 +18,7 @@ class DiskSpace {
   static constexpr std::uint64_t kMuch = std::uint64_t{1} << 30;  // bytes
 
   using Read = std::function<std::optional<std::uint64_t>(const std::string& folder)>;
-  explicit DiskSpace(Read read = FreeBytes) : read_(std::move(read)) {}
+  explicit DiskSpace(Read read = platform::FreeBytes) : read_(std::move(read)) {}
 
   // Returns whether the file system has free blocks; true if that is unknown. `now`: monotonic.
   bool HasRoom(const std::string& folder, std::int64_t now);
